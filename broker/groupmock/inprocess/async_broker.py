@@ -23,7 +23,7 @@ from .errors import FaultNeverFired
 from .fault_rules import NEVER_ENTERED, add_rule, rule_from, until_fired
 from .groups import kept_requests, until_reached
 from .lasting import AsyncUndo, lasting
-from .values import ConfigValues, Json, PlanLike, as_plan, config_changes, config_texts, content_bytes, milliseconds, offset_rows
+from .values import ConfigValues, Json, PlanLike, as_plan, config_changes, config_texts, content_bytes, given_of, milliseconds, offset_rows
 
 if TYPE_CHECKING:
     from ..audit.verdicts import Audit
@@ -396,8 +396,8 @@ class AsyncBroker(AsyncCalls):
     ) -> None:
         """Allow operations ("READ", "WRITE", "ALL", ...) on one resource to a principal ("alice", or "User:alice", "*" for everybody).
         `prefixed`: on every name that begins like that. Raises CannotSteer if the cluster has no authorizer."""
-        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
-        await self._command("allow", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, prefixed=prefixed)
+        await self._command("allow", principal=principal, operations=list(operations), host=host, **more)
 
     async def deny(
         self,
@@ -411,8 +411,8 @@ class AsyncBroker(AsyncCalls):
         host: str = "*",
     ) -> None:
         """Deny operations on one resource to a principal, whatever is allowed elsewhere. The arguments are those of `allow`."""
-        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
-        await self._command("deny", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, prefixed=prefixed)
+        await self._command("deny", principal=principal, operations=list(operations), host=host, **more)
 
     async def remove_acls(
         self,
@@ -424,8 +424,8 @@ class AsyncBroker(AsyncCalls):
         cluster: bool = False,
     ) -> None:
         """Remove the rules of `allow` and `deny` that fit all given arguments. Without arguments these are all rules."""
-        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
-        await self._command("remove_acls", principal=principal, operations=list(operations) or None, **resource)
+        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster)
+        await self._command("remove_acls", **given_of(principal=principal, operations=list(operations)), **more)
 
     @lasting
     async def hold_markers(self, transactional_id: str, seconds: float | None = None) -> AsyncUndo:

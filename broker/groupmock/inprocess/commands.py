@@ -11,7 +11,7 @@ from typing import Final
 from ..core.groups.view import State
 from .calls import Calls
 from .lasting import Undo
-from .values import ConfigValues, config_texts, milliseconds
+from .values import ConfigValues, config_texts, given_of, milliseconds
 
 __tracebackhide__: Final = True
 
@@ -113,8 +113,8 @@ class Commands(Calls):
     ) -> None:
         """Allow operations ("READ", "WRITE", "ALL", ...) on one resource to a principal ("alice", or "User:alice", "*" for everybody).
         `prefixed`: on every name that begins like that. Raises CannotSteer if the cluster has no authorizer."""
-        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
-        self._command("allow", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, prefixed=prefixed)
+        self._command("allow", principal=principal, operations=list(operations), host=host, **more)
 
     def deny(
         self,
@@ -128,8 +128,8 @@ class Commands(Calls):
         host: str = "*",
     ) -> None:
         """Deny operations on one resource to a principal, whatever is allowed elsewhere. The arguments are those of `allow`."""
-        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
-        self._command("deny", principal=principal, operations=list(operations), prefixed=prefixed, host=host, **resource)
+        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, prefixed=prefixed)
+        self._command("deny", principal=principal, operations=list(operations), host=host, **more)
 
     def remove_acls(
         self,
@@ -141,8 +141,8 @@ class Commands(Calls):
         cluster: bool = False,
     ) -> None:
         """Remove the rules of `allow` and `deny` that fit all given arguments. Without arguments these are all rules."""
-        resource = {"topic": topic, "group": group, "transactional_id": transactional_id, "cluster": cluster}
-        self._command("remove_acls", principal=principal, operations=list(operations) or None, **resource)
+        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster)
+        self._command("remove_acls", **given_of(principal=principal, operations=list(operations)), **more)
 
     def hold_markers(self, transactional_id: str, seconds: float | None = None) -> Undo:
         """Delay the markers that end an id's transactions for `seconds`, until `release_markers`, or the end of a `with` block.

@@ -66,3 +66,8 @@ def as_plan(plan: PlanLike) -> Plan:
     if not isinstance(plan, Mapping):
         raise BadPlan(f"a plan is a file, the name of a ready plan, TOML text, or the same as data, not {plan!r}")
     return make_plan(dict(plan))
+
+
+def given_of(**values: Any) -> dict[str, Any]:
+    """Return the arguments that are given, without None, False and empty ones."""
+    return {name: value for name, value in values.items() if value}

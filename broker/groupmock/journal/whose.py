@@ -10,7 +10,7 @@ import msgspec
 
 from groupmock_codec.api_keys import API_VERSIONS
 
-from .rows import FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow, Row, TimerRow
+from .rows import CommandRow, FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow, Row, TimerRow
 
 GROUP_APIS: Final = {
     "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit",
@@ -54,6 +54,12 @@ def group_of(row: Row) -> str | None:
     if isinstance(row, TimerRow) and row.subject:
         return row.subject[0]
     return None
+
+
+def group_of_command(row: CommandRow) -> str | None:
+    """Return the group that a command names, or None. A right on every group, or on those with a prefix, belongs to no single group."""
+    group = row.arguments.get("group")
+    return None if group == "*" or row.arguments.get("prefixed") else group
 
 
 def _asked_of(message: Any) -> str | None:

@@ -12,12 +12,13 @@ from typing import Any, Final
 from groupmock_codec.units import NS_PER_S
 
 from ..journal.dispatch import RowReader, takes
-from ..journal.rows import NO_SASL, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow, remedy_of
+from ..journal.rows import NO_SASL, UNSERVED, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, remedy_of
 from ..journal.whose import asks_again, field
 from ..text.suggest import did_you_mean
 from .causes import LIKELY
 from .exchanged import items, named
 from .folding import Line
+from .sentences import of_denied
 from .words import MOST, count, listed, seconds, shortened, text
 
 KEPT: Final = 1000
@@ -50,8 +51,8 @@ class Repeated:
 
 class Client:
     """A client id that has sent only lookups. `sasl` has mechanisms, and `lookups` counts each kind of lookup. `coordinators` says whether
-    it looked up any coordinator. `addresses` are those in the answers, `errors` those of the answers, and
-    `unknown` the topics that did not exist."""
+    it looked up any coordinator. `addresses` are those in the answers, `errors` those of the answers,
+    `unknown` the topics that did not exist, and `denied` the rights that it lacks."""
 
     def __init__(self, at: int) -> None:
         self.seen = Repeated(at)
@@ -61,6 +62,7 @@ class Client:
         self.addresses: dict[str, None] = {}
         self.errors: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
+        self.denied: dict[str, None] = {}
 
 
 class NotServed(RowReader):
@@ -88,14 +90,16 @@ class NotServed(RowReader):
         return sorted(found, key=lambda line: line.at)
 
     def likely(self, now: int, whole: bool, topics: Collection[str]) -> Iterator[str]:
-        """Yield a line for each client that asks for a topic that does not exist, or that probably cannot reach an address: it looked for
-        the coordinator, or nobody in the whole run got further than it, and it has asked nothing else for a while. `now` is in ns of the
-        run, and `topics` has those that exist."""
+        """Yield a line for each client that lacks a right, that asks for a topic that does not exist, or that probably cannot reach an
+        address: it looked for the coordinator, or nobody in the whole run got further than it, and it has asked nothing else for a while.
+        `now` is in ns of the run, and `topics` has those that exist."""
         for name, client in self._clients.items() if whole else ():
             who, until = f"client {text(name)}" if name else "a client without a name", seconds(client.seen.last)
             missing = [each for each in client.unknown if each not in topics]
             waits = now - client.seen.last >= SILENT or sum(client.lookups.values()) >= AGAIN
-            if missing:
+            if client.denied:
+                yield f"{LIKELY}{who} lacks a right: {next(iter(client.denied))}. Allow it (`Broker.allow`, `groupmock acl allow`)"
+            elif missing:
                 near = did_you_mean(missing[0], topics)
                 told = f"{who} asks for topic {text(missing[0])}, which does not exist (Metadata until {until})"
                 yield f"{LIKELY}{told}{f': {near}' if near else ''}"
@@ -161,6 +165,13 @@ class NotServed(RowReader):
             if host and named(field(each, "error_code")) is None and len(client.addresses) < KEPT:
                 client.addresses[f"{host}:{port}"] = None
 
+    @takes
+    def _note(self, row: NoteRow) -> None:
+        denied = of_denied(row)
+        client = None if denied is None else self._asked.get(row.fields["ticket"])
+        if denied is not None and client is not None and len(client.denied) < MOST:
+            client.denied[denied] = None
+
     # -- words
 
     def _of_closed(self, reason: str, host: str, seen: Repeated) -> Line:
@@ -174,8 +185,10 @@ class NotServed(RowReader):
         elif whole and (client.coordinators or not self._served or sum(client.lookups.values()) >= AGAIN):
             looked = listed([f"{what} {count(times, 'time')}" for what, times in client.lookups.items()])
             what = f"{who} looked up {looked}{client.seen.until}"
+            rights = f" ({listed(list(client.denied))})" if client.denied else ""
             if client.errors:
-                yield Line(client.seen.first, f"{what}, REFUSED: {listed(list(map(text, client.errors)))}, and asked nothing else")
+                refused = f"REFUSED: {listed(list(map(text, client.errors)))}{rights}"
+                yield Line(client.seen.first, f"{what}, {refused}, and asked nothing else")
             elif client.addresses:
                 yield Line(
                     client.seen.first, f"{what}, was told {listed(list(map(text, client.addresses)))}, and asked nothing else: {ADVERTISE}"

@@ -33,7 +33,7 @@ from ..journal.rows import (
     RequestRow,
     Row,
 )
-from ..journal.whose import field, group_of
+from ..journal.whose import field, group_of, group_of_command
 from ..rounds import Rebalances
 from ..rounds.fold import DELETED
 from ..text.printable import one_line
@@ -378,7 +378,7 @@ class StoryTeller(RowReader):
     def _command(self, row: CommandRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.name in SILENT:
             return
-        group = row.arguments.get("group")
+        group = group_of_command(row)
         if isinstance(group, str):
             if (section := self._section(group)) is not None:
                 yield from ((section, line) for line in section.tale.ordered(row))

@@ -31,7 +31,7 @@ from ..journal.rows import (
     RequestRow,
     Row,
 )
-from ..journal.whose import field
+from ..journal.whose import field, group_of_command
 from ..rounds import Gap, Listeners, Rebalances, Span
 from ..story.headline import Headlines
 from ..story.words import count, facts, seconds, shortened, text
@@ -344,7 +344,7 @@ class TimelineBuilder(RowReader):
         if "transactional_id" in row.arguments:
             self.transactions.command(row)
             return
-        group, member = row.arguments.get("group"), row.arguments.get("member")
+        group, member = group_of_command(row), row.arguments.get("member")
         told = Event(row.t, row.t, "command", text(row.name), facts(row.arguments))
         if not isinstance(group, str):
             self._event(None, told)
