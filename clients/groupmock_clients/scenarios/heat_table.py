@@ -11,13 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-from groupmock.rounds import ownership_maps
 from groupmock.text.html_document import document
 from groupmock.text.printable import one_line
-from groupmock.timeline.forms.ownership import thumbnail
 
 from .catalogue import SCENARIOS, TOUR
-from .play import GROUP, RUNNER, Row
 from .results import ScenarioResult, ScenarioResults
 from .table import TITLES, sizes
 
@@ -57,14 +54,6 @@ li, .shade { -webkit-print-color-adjust: exact; print-color-adjust: exact; } .sh
 table, th .quiet { font-size: 7pt; } th, td { padding: 2pt; } tbody th { position: static; min-width: 0; } td li { white-space: normal; }
 .map svg { width: 100%; height: auto; } }
 """.strip()
-
-
-def picture(rows: Sequence[Row]) -> str:
-    """Return the ownership map of the measured part of a run as a small picture."""
-    at = {row["what"]: row["t"] for row in rows if row["kind"] == "client" and row["client"] == RUNNER and row["what"] in ("begin", "end")}
-    found = ownership_maps(rows, GROUP)[GROUP]
-    # A little of what was before belongs to the picture, because it shows from whom partitions move.
-    return thumbnail(found, at["begin"] - (at["end"] - at["begin"]) // 12, at["end"])
 
 
 def page(results: ScenarioResults) -> str:

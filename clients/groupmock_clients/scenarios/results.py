@@ -112,7 +112,7 @@ def run_one(job: Job) -> ScenarioResult:
     result.figures = measure(run.rows).as_fields()
     result.broken = list(map(str, broken(run)))
     if job.pictured:
-        from .heat_table import picture
+        from .run_picture import picture
 
         result.picture = picture(run.rows)
     return result
