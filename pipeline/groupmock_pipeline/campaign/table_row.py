@@ -33,7 +33,7 @@ FIGURES: Final = tuple(get_type_hints(Figures))
 """The measurements of a play: see groupmock_clients.scenarios.measure."""
 WHAT: Final = ("product", "scenario", "protocol", "client", *SIZES)
 """The columns that identify a cell: a combination of scenario, protocol and sizes."""
-_NO_COLUMNS: Final = {"scenario", "protocol", "client", "figures", "agreed"}
+_NO_COLUMNS: Final = {"scenario", "protocol", "client", "figures", "agreed", "picture"}
 """Fields of ScenarioResult that are columns already, are split into columns, or do not apply to a virtual play."""
 
 PLAY: Final = StructType(
