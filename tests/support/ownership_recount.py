@@ -32,6 +32,7 @@ class Recount:
         self._connection: dict[str, int] = {}
         self._numbers: dict[str, tuple[str, int]] = {}
         self._connected: set[str] = set()
+        self._hung_up: set[str] = set()
         self._members: set[str] = set()
         self._holder: dict[Partition, tuple[str, str]] = {}
         self._asked: dict[int, Mapping[str, Any]] = {}
@@ -74,13 +75,18 @@ class Recount:
     # -- rows
 
     def _RequestRow(self, row: RequestRow) -> None:
-        if row.api_name not in ("JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat"):
+        if row.api_name not in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "ConsumerGroupHeartbeat"):
             return
         message = json_of(row.message)
         if not message or message["group_id"] != self.group:
             return
-        self._asked[row.ticket] = message
         member = message["member_id"]
+        if row.api_name not in ("JoinGroup", "SyncGroup") and message.get("member_epoch", 1) > 0 and member in self._hung_up:
+            self._comes_again(member, row.connection)
+            self._owned[member], self._pale[member] = self._owned[member] | self._pale[member], NOTHING
+        if row.api_name in ("Heartbeat", "OffsetCommit"):
+            return
+        self._asked[row.ticket] = message
         if row.api_name == "JoinGroup" and member:
             self._comes_again(member, row.connection)
             protocols = {each["name"]: bytes_of(each["metadata"]) for each in message["protocols"]}
@@ -162,6 +168,7 @@ class Recount:
     def _CloseRow(self, row: CloseRow) -> None:
         for member in [each for each, connection in self._connection.items() if connection == row.connection]:
             del self._connection[member]
+            self._hung_up.add(member)
             self._connected.discard(member)
             left, self._owned[member] = self._owned[member], NOTHING
             self._pale[member] |= left - {each for owned in self._owned.values() for each in owned}
@@ -200,6 +207,7 @@ class Recount:
 
     def _comes_again(self, member: str, connection: int) -> None:
         self._connection[member] = connection
+        self._hung_up.discard(member)
         if member in self._numbers and member in self._members:
             self._connects(member, None)
 
@@ -215,6 +223,7 @@ class Recount:
         self._holds(member, NOTHING)
         self._members.discard(member)
         self._connected.discard(member)
+        self._hung_up.discard(member)
         self._connection.pop(member, None)
 
     def _process(self, member: str) -> str:

@@ -17,18 +17,20 @@ from typing import Final
 
 import msgspec
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
 from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
 from ..journal.rows import ROWS, AbandonedRow, CloseRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import json_of
 from .embedded import Partition
-from .group_fold import GroupFold, Json
+from .group_fold import GroupFold, Json, replaced_by
 from .owners import Listeners
 from .rebalance_model import Rebalance
 
 ASKED: Final = (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT)
+SIGNS_OF_LIFE: Final = (HEARTBEAT, OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
+"""The requests by which a member whose connection ended shows that it has another one. Not every heartbeat has a row (`net.repeat`)."""
 CREATED, GROWN, DELETED = "topic_created", "topic_grown", "topic_deleted"
 """Notes about topics that were created, grown or deleted, whether by a command, CreateTopics or a Metadata request. A note of creation
 has the topic's id."""
@@ -123,13 +125,21 @@ class Rebalances(RowReader):
             group.member(row)
             if row.what == "removed":
                 self._connections.leaves(group.name, row.member_id)
+            elif row.what == "replaced":
+                self._connections.leaves(group.name, replaced_by(row.member_id, row.reason))
 
     @takes
     def _request(self, row: RequestRow) -> None:
-        message = json_of(row.message) if row.api_key in ASKED else None
+        # Heartbeats and commits are numerous, so they are read only while a member has no connection.
+        wanted = row.api_key in ASKED or (row.api_key in SIGNS_OF_LIFE and self._connections.hung_up)
+        message = json_of(row.message) if wanted else None
         if not message:
             return
-        group = self._named(message["group_id"])
+        lives = row.api_key in SIGNS_OF_LIFE and message.get("member_epoch", 1) > 0
+        if lives and (message["group_id"], message["member_id"]) in self._connections.hung_up:
+            self._connections.joins(message["group_id"], message["member_id"], row.connection)
+            self.of(message["group_id"]).speaks_again(message["member_id"], row.t)
+        group = self._named(message["group_id"]) if row.api_key in ASKED else None
         if group is None:
             return
         self._asked[row.ticket] = message
@@ -223,18 +233,23 @@ class Rebalances(RowReader):
         for name, member in self._connections.closed(row.connection):
             if (group := self.groups.get(name)) is not None:
                 group.hangs_up(member, row.t)
+            else:
+                self._connections.leaves(name, member)
 
 
 class Connections:
     """The last connection by which each member of a group has joined. A member that has joined again by a new connection survives the
-    end of the old connection."""
+    end of the old connection. `hung_up` has the (group, member) pairs whose connection ended, until they join, send a
+    heartbeat or commit by another one, or leave."""
 
     def __init__(self) -> None:
         self._of: dict[str, dict[str, int]] = {}  # Maps a group and a member to the member's connection.
         # Maps a connection to the (group, member) pairs that joined by it, in order.
         self._joined: dict[int, dict[tuple[str, str], None]] = {}
+        self.hung_up: set[tuple[str, str]] = set()
 
     def joins(self, group: str, member: str, connection: int) -> None:
+        self.hung_up.discard((group, member))
         if self._of.get(group, {}).get(member) != connection:
             self.leaves(group, member)
         self._of.setdefault(group, {})[member] = connection
@@ -242,6 +257,7 @@ class Connections:
 
     def leaves(self, group: str, member: str) -> None:
         """Note that a member has left, or no longer belongs to a connection."""
+        self.hung_up.discard((group, member))
         connection = self._of.get(group, {}).pop(member, None)
         if connection is None:
             return
@@ -252,11 +268,11 @@ class Connections:
             del self._joined[connection]
 
     def __len__(self) -> int:
-        return len(self._of) + len(self._joined)
+        return len(self._of) + len(self._joined) + len(self.hung_up)
 
     def forget(self, group: str) -> None:
         """Forget the members of a group that no longer exists."""
-        for member in list(self._of.get(group, ())):
+        for member in [*self._of.get(group, ()), *(member for name, member in self.hung_up if name == group)]:
             self.leaves(group, member)
 
     def closed(self, connection: int) -> list[tuple[str, str]]:
@@ -264,4 +280,5 @@ class Connections:
         found = list(self._joined.get(connection, ()))
         for group, member in found:
             self.leaves(group, member)
+        self.hung_up.update(found)
         return found

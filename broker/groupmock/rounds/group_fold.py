@@ -412,6 +412,13 @@ class GroupFold:
         if self._ownership is not None:
             self._counted(self.ownership.owns(member, frozenset(), at, hung_up=True), self.rebalance)
 
+    def speaks_again(self, member: str, at: int) -> None:
+        """Note a heartbeat or commit of a member whose connection had ended, by another one. It owns what nobody else got meanwhile."""
+        if member in self.processes:
+            self.processes.comes(member, None)
+        if self._ownership is not None:
+            self._ownership.returns(member, at)
+
     def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
         """Note that a member no longer owns any partitions but `keeps`. Gaps that begin are counted in the rebalance `counted`, or in
         the next one if it is None."""

@@ -2,7 +2,8 @@
 
 A member owns what an answer to SyncGroup gave it. It loses a partition when an answer leaves it out, when the member joins without claiming
 it (an eager member claims nothing), when the member is removed or replaced, or when the connection of its last JoinGroup ends. Anything
-else that its client knows is on no wire.
+else that its client knows is on no wire. A member whose connection ended owns its partitions again when it sends a heartbeat or a commit by
+another one.
 """
 
 from __future__ import annotations
@@ -100,6 +101,12 @@ class Ownership:
         if kept:
             self._pale[member] = kept
         self._lapse([gap for gap in gaps if gap.until is None and gap.partition not in but], at)
+
+    def returns(self, member: str, at: int) -> None:
+        """Note that a member whose connection had ended has another one: it owns the partitions again that nobody owns since then."""
+        left = frozenset(gap.partition for gap in self._pale.get(member, ()) if gap.until is None)
+        if left:
+            self.owns(member, self.of(member) | left, at)
 
     def is_pale(self, member: str) -> bool:
         """Return whether the member's connection ended while it owned partitions that nobody owns since then."""

@@ -93,6 +93,22 @@ def test_a_dead_owner_is_pale_until_its_session_ends_and_then_nobody_owns() -> N
     assert found.rebalances[-1].unowned(found.end) == found.lasted(PALE, UNOWNED, begin=begin)
 
 
+def test_a_member_that_only_lost_its_connection_owns_again_when_it_commits() -> None:
+    stage = Namesakes({"orders": 1})
+    anna = stage.consumer("anna", session_ms=10_000)
+    stage.together(anna)
+    stage.sleep(1000)
+    since = stage.rig.clock.now()
+    stage.hang_up("anna")
+    stage.sleep(2000)
+    anna.commit({("orders", 0): 1})
+    stage.sleep(0)
+    found = ownership_maps(stage.ring.rows)["kitchen"]
+    again = since + 2 * NS_PER_S
+    assert spans_of(found, ("orders", 0))[1:] == [(PALE, ("anna",), since, again), (OWNED, ("anna",), again, None)]
+    assert found.lasted(PALE, UNOWNED, begin=since) == 2 * NS_PER_S
+
+
 def test_what_rows_do_not_show_is_unknown() -> None:
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
