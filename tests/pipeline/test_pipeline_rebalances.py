@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 import pytest
 from consumer_wire import handed_over, in_trouble
 from journal_frames import Row, frame, read
+from random_groups import restarts
 from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
 from recorded_journals import RECORDED, recorded
+from rig_journal import never
 
 from groupmock.audit.inside import subscription
 from groupmock.core.groups.causes import CAUSES
+from groupmock.journal.file import FileSink
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import jobs, play_one
@@ -48,6 +51,7 @@ ONE_NAME = "scale-up kip-848, one client id"
 APART = {"shift": {"last_member_id"}}
 """Recorded journal -> columns in which the table and the Python computation differ. The recorder learns the id of a static member from
 the answer to JoinGroup: the computation takes that member for the last one that joined, while the table uses the request."""
+SEEDS = range(4)
 CONSUMER_GROUPS = {"handed over": handed_over, "in trouble": in_trouble}
 
 
@@ -68,6 +72,10 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     for name, (run, before, after) in OWN_NAMES.items():
         found[name] = json.loads(json.dumps(found[run]).replace(before, after))
     found[ONE_NAME] = json.loads(re.sub(r'("client_id": )"m\d+"', r'\1"app"', json.dumps(found["scale-up kip-848/scripted"])))
+    for seed in SEEDS:
+        file = folder / f"namesakes-{seed}.jsonl"
+        restarts(seed, sinks=[FileSink(str(file), never)])
+        found[f"namesakes {seed}"] = read(file)
     return found | {name: corner().rows for name, corner in CORNERS.items()} | {"again": CORNERS["dies"]().rows}
 
 
@@ -135,6 +143,18 @@ def test_assignor_of_an_unknown_name_has_the_design_that_the_audit_sees(
     cooperative = any(claim.cooperative for claim in claims if claim is not None)
     assert {line["design"] for line in table[run] if line["protocol"]} == {"cooperative" if cooperative else "eager"}
     assert cooperative == (run == "own cooperative")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_moves_of_processes_with_one_client_id_are_those_of_the_ownership_map(
+    seed: int, journals: dict[str, list[Row]], table: dict[str, list[Row]]
+) -> None:
+    run = f"namesakes {seed}"
+    lines = [line for line in Reader(journals[run]).lines if line.moved_processes is not None]
+    assert sum(line.moved_processes or 0 for line in lines) > 10
+    assert [(line["group"], line["rebalance"], line["moved_processes"]) for line in table[run] if line["moved_processes"] is not None] == [
+        (line.group, line.rebalance, line.moved_processes) for line in lines
+    ]
 
 
 def test_a_consumer_group_has_epochs_for_generations(table: dict[str, list[Row]]) -> None:

@@ -1,11 +1,12 @@
-"""Random actions of members in two groups, some of which are refused."""
+"""Makes the rows of groups whose members act at random."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from groupmock.journal.journal import Sink
 from groupmock.journal.rows import Row
 from groupmock.rig.ask import Ask
 from tools.mistakes.stage import Consumer, Stage
@@ -50,3 +51,47 @@ def _act(stage: Stage, dice: random.Random, member: Consumer, action: str, group
         "sleep": lambda: stage.sleep(dice.choice((3000, 11_000, 50_000))),
     }
     do[action]()
+
+
+def restarts(
+    seed: int, names: tuple[str, ...] = ("anna", "app~1", "app~2", "app~3"), steps: int = 16, sinks: Sequence[Sink] = ()
+) -> list[Row]:
+    """Return the rows of a group whose processes start, stop, are killed and lose their connection at random. After each of these the
+    group settles, as far as its members are alive."""
+    dice = random.Random(seed)
+    stage = Namesakes({"orders": 7}, sinks=sinks)
+    alive: dict[str, Consumer] = {}
+    for _ in range(steps):
+        name = dice.choice(names)
+        action = dice.choice(("stop", "kill", "lose the connection", "nothing"))
+        if name not in alive:
+            alive[name] = stage.consumer(name, session_ms=6000, rebalance_ms=6000)
+        elif action == "stop":
+            alive.pop(name).leave_because("enough")
+        elif action == "kill":
+            del alive[name]
+            stage.hang_up(name)
+        elif action == "lose the connection":
+            stage.hang_up(name)
+            stage.sleep(dice.choice((0, 700)))
+        _settle(stage, list(alive.values()))
+        for member in alive.values():
+            member.commit({("orders", 0): 1})
+        stage.sleep(dice.choice((0, 1000)))
+    if sinks:
+        stage.rig.close()
+    return list(stage.ring.rows)
+
+
+def _settle(stage: Stage, members: list[Consumer]) -> None:
+    """Let the members join, wait for those that are dead, and sync. New members and the leader join first, because a rebalance would end
+    without the others or not begin."""
+    for member in sorted(members, key=lambda each: (bool(each.member_id), not each.leads)):
+        member.join()
+    for _ in range(20):
+        if all(member.generation >= 0 for member in members):
+            break
+        stage.sleep(500)
+    for member in sorted(members, key=lambda each: each.leads, reverse=True):
+        member.sync()
+    stage.sleep(0)

@@ -17,8 +17,8 @@ from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, JOI
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
 
 from ..clients import IDENTIFIED, SOFTWARE_TOLD
-from ..windows import BEFORE, OF_GROUP, OF_MEMBER, SO_FAR
-from . import wire
+from ..windows import BEFORE, OF_GROUP, OF_MEMBER
+from . import processes, wire
 
 OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
 UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
@@ -28,8 +28,6 @@ BEHIND_THEIR_BACKS: Final = "generation_set"
 OF_JOINER: Final = ("line", "at", "member_id", "client_id", "library", "version")
 """The columns that identify the sender of a JoinGroup, or the member of a consumer group that reached its target."""
 
-CAME: Final = ("added", "replaced")
-"""The changes in a member row with which a member comes."""
 GONE: Final = ("removed", "replaced", "fenced", "away")
 """The changes in a member row after which the member owns nothing."""
 
@@ -63,7 +61,7 @@ def events(rows: DataFrame) -> DataFrame:
     `cycle` is 1 up to the end of the group's first rebalance, 2 up to the end of the second, and so on. A SyncGroup reply, which comes
     after the end, counts for the rebalance that it ends. So does a reply to a ConsumerGroupHeartbeat outside of a rebalance.
 
-    `dealt` of such a reply is {line, member_id, process, given, revoked (count)} against the previous reply. State changes have
+    `dealt` of such a reply is {line, member_id, given, revoked (count)} against the previous reply. State changes have
     `under_way` (before it), `generation_was`, `begins`, `ends`, `spent_ns` (in the state before), `backwards` (the clock went back),
     `members_before`, `last_join` (at the end of a join phase) and `command` (the steering command).
     """
@@ -138,7 +136,7 @@ def numbered(frame: DataFrame) -> DataFrame:
         "_steered": f"event = '{COMMAND}' then struct(line, at, name)",
         "_join": f"event = '{JOIN}' and accepted then struct({', '.join(OF_JOINER)})",
     }
-    seen = _of_processes(frame).selectExpr("*", *(f"last(case when {what} end, true) {PAST} as {name}" for name, what in latest.items()))
+    seen = frame.selectExpr("*", *(f"last(case when {what} end, true) {PAST} as {name}" for name, what in latest.items()))
     moved, was, now = f"(event = '{MOVED}')", f"coalesce(_before.after in {UNDER_WAY}, false)", f"(after in {UNDER_WAY})"
     at_once = f"({moved} and not {was} and {AT_ONCE})"
     steered = "_steered.at = at and _steered.line > coalesce(_before.line, 0)"
@@ -149,6 +147,7 @@ def numbered(frame: DataFrame) -> DataFrame:
         f"({moved} and not {now} and {was}) or {at_once} as ends",
         "_before.generation as generation_was",
         f"{_dealt()} as dealt",
+        f"{_arrivals()} as arrivals",
         f"case when {moved} and {was} then greatest(at - _before.at, 0L) end as spent_ns",
         f"coalesce({moved} and {was} and at < _before.at, false) as backwards",
         f"coalesce(_before.members, cast(case when before in {('', EMPTY)} then 0 end as bigint)) as members_before",
@@ -161,26 +160,30 @@ def numbered(frame: DataFrame) -> DataFrame:
     return marked.selectExpr("* except (_before, _steered, _join)", cycle)
 
 
-def _of_processes(frame: DataFrame) -> DataFrame:
-    """Add `process`, the instance id or client id of a member, or the member's id if the group has several members of that client id
-    connected at the same time."""
-    came = f"(event = '{MEMBER}' and what in {CAME})"
-    goes = f"(event = '{CLOSED}' or (event = '{MEMBER}' and what = 'removed'))"
-    so_far = f"order by line {SO_FAR}"
-    named = frame.selectExpr(
-        "*", f"last(case when {came} then struct(group_instance_id, client_id) end, true) over ({OF_MEMBER}) as _called",
-        f"{goes} and count_if({goes}) over ({OF_MEMBER} {so_far}) = 1 as _goes",
-    ).selectExpr("*", "case when _called.group_instance_id is null then _called.client_id end as _name")  # fmt: skip
-    change = f"case when {came} then 1 when _goes then -1 else 0 end"
-    counted = named.selectExpr("*", f"sum({change}) over ({OF_GROUP}, _name {so_far}) as _connected")
-    shared = f"max(_connected) over ({OF_GROUP}, _name) > 1"
-    process = f"coalesce(_called.group_instance_id, if({shared}, member_id, _name), member_id) as process"
-    return counted.selectExpr("* except (_called, _name, _goes, _connected)", process)
-
-
 BY_ITSELF: Final = f"coalesce(cause != '{BEHIND_THEIR_BACKS}', true)"
 AT_ONCE: Final = f"coalesce(before in {AT_REST} and after in {AT_REST} and {BY_ITSELF} and generation > _before.generation, false)"
 """Tells whether a consumer group got a new epoch and was at rest again in one state change."""
+
+
+def replaced() -> str:
+    """Return SQL of the member id that the member of a `replaced` row replaced."""
+    return "nullif(regexp_extract(reason, r' replaces (.+)$', 1), '')"
+
+
+def _arrivals() -> str:
+    """Return SQL of what an event says about who is connected: a list of `processes.ARRIVAL`."""
+    came = processes.arrival(processes.COMES, "member_id", "coalesce(group_instance_id, client_id)")
+    by = f"last(case when event = '{JOIN}' then connection end, true) {PAST_OF_MEMBER}"
+    one = {
+        f"event = '{MEMBER}' and what = 'replaced'": f"array({processes.arrival(processes.GOES, replaced())}, {came})",
+        f"event = '{MEMBER}' and what = 'added'": f"array({came})",
+        f"event = '{MEMBER}' and what in ('removed', 'refused')": f"array({processes.arrival(processes.GOES, 'member_id')})",
+        f"event = '{MEMBER}' and what in {GONE}": f"array({processes.arrival(processes.HANGS_UP, 'member_id')})",
+        f"event = '{CLOSED}' and {by} = connection": f"array({processes.arrival(processes.HANGS_UP, 'member_id')})",
+        f"event = '{JOIN}' and named": f"array({processes.arrival(processes.AGAIN, 'member_id')})",
+    }
+    cases = " ".join(f"when {when} then {what}" for when, what in one.items())
+    return f"case {cases} else cast(array() as array<{processes.ARRIVAL}>) end"
 
 
 def _dealt() -> str:
@@ -190,4 +193,4 @@ def _dealt() -> str:
     without = f"(beat and event = '{JOIN}') or (event = '{MEMBER}' and what in {GONE})"
     had = f"coalesce(last(case when {answer} then held when {without} then {nothing} end, true) {PAST_OF_MEMBER}, {nothing})"
     given, revoked = f"array_except(held, {had}) as given", f"cast(size(array_except({had}, held)) as bigint) as revoked"
-    return f"case when {answer} then struct(line, member_id, process, {given}, {revoked}) end"
+    return f"case when {answer} then struct(line, member_id, {given}, {revoked}) end"

@@ -8,9 +8,8 @@ from pyspark.sql import DataFrame
 
 from ..windows import BEFORE, OF_GROUP
 from .ownership import part
+from .processes import named, process
 
-UUID: Final = r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
-"""Matches the suffix that the coordinator appends to a client id or instance id to make a member id."""
 BY_PROTOCOL: Final = {
     "range": "eager", "roundrobin": "eager", "sticky": "eager", "cooperative-sticky": "kip-429",
     "coop-d1": "design-1", "coop-d2": "design-2", "coop-d2-literal": "design-2", "coop-d3": "design-3",
@@ -24,24 +23,20 @@ COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-co
 def moves(lines: DataFrame) -> DataFrame:
     """Add to each rebalance what its assignment shows: `revoked` (count), `again_ms` (the longest time after which members are to
     rejoin), `design`, and `parts` (which member was assigned what), each null if no assignment is known. These columns replace
-    `assigned`, `told_line`, `round_claims`, `dealt` and `classic`."""
-    shared = lines.selectExpr("*", f"{NAMES} as _names").selectExpr("*", f"{_shares()} as _shares")
+    `arrivals`, `told_line`, `named_line`, `round_claims`, `dealt` and `classic`."""
+    shared = named(lines).selectExpr("*", f"{_shares()} as _shares")
     assigned = part("each", "told_line", "share.member_id", process="share.process")
-    given = part("each", "answer.line", "answer.member_id", process="answer.process")
+    given = part("each", "answer.line", "answer.member_id", process=process("answer.member_id", "answer.line"))
     parts = f"coalesce(flatten(transform(_shares, share -> transform(share.held, each -> {assigned}))), array())"
     past = f"over ({OF_GROUP} order by rebalance {BEFORE})"
     known = shared.selectExpr("*", f"last(told, true) {past} as _before").selectExpr(
-        "* except (told, told_line, round_claims, dealt, _names, _shares, _before)",
+        "* except (told, told_line, named_line, named, round_claims, dealt, _shares, _before)",
         "exists(round_claims, claim -> size(claim.held) > 0) as _keeps", f"{GAVE_UP} as _gave_up",
         "aggregate(if(classic, _shares.revoked, dealt.revoked), 0L, (total, one) -> total + one) as revoked",
         "array_max(_shares.again_ms) as again_ms", "array_max(_shares.told_design) as told_design",
         f"if(classic, {parts}, flatten(transform(dealt, answer -> transform(answer.given, each -> {given})))) as parts",
     )  # fmt: skip
     return known.selectExpr("* except (classic, told_design, _keeps, _gave_up)", f"{design()} as design")
-
-
-NAMES: Final = f"transform(told, each -> regexp_replace(each.member_id, r'{UUID}', ''))"
-"""The member ids of all assigned members without their UUIDs, in order."""
 
 
 GAVE_UP: Final = """exists(round_claims, claim -> claim.stated and size(claim.held) = 0 and exists(
@@ -54,10 +49,8 @@ def _shares() -> str:
     lists, because a map refuses duplicate keys."""
     claimed = "get(round_claims.held, cast(array_position(round_claims.member_id, each.member_id) as int) - 1)"
     given_up = f"coalesce(each.asked_back.revoked, size(array_except({claimed}, each.held)), 0)"
-    name = "get(_names, place)"
-    alone = f"size(array_remove(_names, {name})) = size(_names) - 1"
-    return f"""transform(told, (each, place) -> struct(
-        each.member_id as member_id, if({alone}, {name}, each.member_id) as process,
+    return f"""transform(told, each -> struct(
+        each.member_id as member_id, {process("each.member_id", "named_line")} as process,
         each.held as held, cast({given_up} as bigint) as revoked,
         coalesce(each.asked_back.timeout_ms, 0L) as again_ms, each.asked_back.design as told_design))"""
 

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
-from .events import CLOSED, GONE, JOIN, MEMBER, SYNCED
+from .events import CLOSED, GONE, JOIN, MEMBER, SYNCED, replaced
 from .wire import HELD
 
 FOR_EVER: Final = 2**63 - 1
@@ -23,7 +23,7 @@ def change() -> str:
     """Return SQL of {line, at, event, member_id, connection, held} for an event that may change a member's partitions, else null. `held`
     is all that the member owns (SYNCED), or all that it may still own."""
     gone = f"(event = '{MEMBER}' and what in {GONE})"
-    member = f"case when {gone} and what = 'replaced' then nullif(regexp_extract(reason, r' replaces (.+)$', 1), '') else member_id end"
+    member = f"case when {gone} and what = 'replaced' then {replaced()} else member_id end"
     matters = f"(event in {(SYNCED, CLOSED)} or {gone} or (event = '{JOIN}' and (named or accepted)))"
     claim = "coalesce(get(filter(claims, each -> each.name = protocol), 0), get(claims, 0)).held"
     held = f"coalesce(case when event = '{SYNCED}' then held when event = '{JOIN}' then {claim} end, cast(array() as {HELD}))"

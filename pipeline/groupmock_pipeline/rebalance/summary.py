@@ -78,8 +78,8 @@ def lines(events: DataFrame) -> DataFrame:
     """Return run, group, rebalance, and the rebalance's own columns. A line without `started_at` is no rebalance: it has the events after
     the last one, or before the first.
 
-    Later steps need `classic`, `told`, `told_line`, `round_claims`, `dealt`, `changes` (ownership.change), `heard` (some member got an
-    assignment) and `last_at`.
+    Later steps need `classic`, `told`, `told_line`, `named_line` (at which members are named), `arrivals`, `round_claims`, `dealt`,
+    `changes` (ownership.change), `heard` (some member got an assignment) and `last_at`.
     """
     found = events.groupBy("run", "group", "cycle").agg(*map(F.expr, _aggregates()))
     stable = "(closing.after = 'Stable')"
@@ -100,7 +100,7 @@ def lines(events: DataFrame) -> DataFrame:
         f"{late}.version as last_version", f"{late}.at - first.at as last_after_ns",
         "libraries", "last_at",
         f"case when {stable} and bringing.generation = last.generation and last.protocol_type = 'consumer' then bringing.told end as told",
-        "bringing.line as told_line",
+        "bringing.line as told_line", "coalesce(closing.line, bringing.line) as named_line", "arrivals",
         f"case when {stable} then claiming.round_claims end as round_claims", "dealt", "changes", "heard",
     ).selectExpr("* except (cause, before, after)", f"{trigger()} as trigger")  # fmt: skip
 
@@ -138,6 +138,7 @@ def _aggregates() -> list[str]:
         f"max(case when event = '{TOLD}' then struct(line, generation, told) end) as bringing",
         f"max(case when event = '{JOINED}' then struct(line, generation, round_claims) end) as claiming",
         "collect_list(dealt) as dealt",
+        "flatten(collect_list(arrivals)) as arrivals",
         f"collect_list({change()}) as changes",
         f"max(event = '{SYNCED}') as heard",
     ]

@@ -11,7 +11,7 @@ from cases import for_each
 from consumer_wire import ConsumerWire, handed_over, in_trouble
 from journal_pen import TOPIC, Pen
 from ownership_recount import Recount
-from random_groups import Namesakes, history
+from random_groups import Namesakes, history, restarts
 from rebalance_corners import BOTH, JOINED, SWAPPED
 from searching import seeds
 
@@ -148,13 +148,14 @@ def check(rows: list[Row]) -> None:
         assert lost <= found.lasted(PALE, UNOWNED)
 
 
-@for_each("seed", seeds(20))
+@for_each("seed", seeds(10))
 def test_a_random_history_of_a_classic_group_is_as_a_recount_has_it(seed: int) -> None:
     check(history(seed, names=("anna", "app~1", "app~2", "app~3")))
+    check(restarts(seed))
 
 
 @pytest.mark.property
-@for_each("seed", seeds(10))
+@for_each("seed", seeds(len(VIRTUAL)))
 def test_a_random_scenario_of_each_protocol_is_as_a_recount_and_as_its_measurement_has_it(seed: int) -> None:
     dice = random.Random(seed)
     played = VIRTUAL[seed % len(VIRTUAL)]
@@ -174,7 +175,7 @@ def scenario_rows(name: str, played: Protocol, sizes: Sizes) -> tuple[list[Row],
     return list(stage.world.kept.rows), measure(seen.rows)
 
 
-@for_each("seed", seeds(10))
+@for_each("seed", seeds(6))
 def test_a_random_history_of_a_consumer_group_is_as_a_recount_has_it(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     world = ConsumerWire(tmp_path / "run.jsonl")
