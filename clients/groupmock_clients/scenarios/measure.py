@@ -12,8 +12,8 @@ The measurement covers the time between the runner's `begin` and `end` (play.py)
 * A partition *moved* when it is assigned to another process than before. A process that comes back under its name counts as the same
   process.
 * A member *owns* what a SyncGroup reply assigned, until a reply takes it away, or the member joins without claiming it (an eager member
-  claims nothing), leaves, loses its connection or is expelled. Partition-seconds without an owner are computed from this ownership, hence
-  from the journal alone.
+  claims nothing), leaves, is expelled, or loses its connection and does not go on by another one. Partition-seconds without an owner are
+  computed from this ownership, hence from the journal alone.
 * A partition is *not delivered* while one of its records has waited longer than GRACE_MS for its first delivery. If members report the
   partitions that they serve (virtual runs), a partition is not delivered while no member serves it.
 * A record is *delivered twice* for every delivery after its first, and *lost* if it was produced and never delivered.
