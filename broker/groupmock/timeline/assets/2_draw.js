@@ -352,7 +352,7 @@ const Draw = (() => {
         for (const one of item.sign.parts) part(on, one, 0, 1, -high / 2, high, item.process, scene);
       });
     } else for (const one of item.sign.parts) part(pen, one, left, wide, top, high, item.process, scene);
-    if (item.sign.label === "inside") inside(pen, item.label, Math.max(0, left) + 5, Math.min(at.width, right) - 3, top + high / 2, Math.min(11, high - 1));
+    if (item.sign.label === "inside") inside(pen, item.label, Math.max(0, left) + 5, Math.min(at.width, right) - 3, top + high / 2, Math.min(11, high - 1), item.sign.parts.some(([, fill]) => scene.patterns[fill]));
     if (item === hot) pen.edge(point ? x - 8 : left, top - 1, point ? 16 : wide, high + 2, "ink", 2);
     else if (same && item.label === same.label && item.sign === same.sign) pen.edge(left, top, wide, high, "ink");
   }
@@ -371,7 +371,7 @@ const Draw = (() => {
   }
 
   // A label that does not fit into its span is shortened, or left out: it is never cut.
-  function inside(pen, text, from, to, middle, size) {
+  function inside(pen, text, from, to, middle, size, striped) {
     const room = to - from;
     if (room < 12 || !text) return;
     const wide = widthOf(text, fontOf(false, size));
@@ -381,6 +381,7 @@ const Draw = (() => {
       if (letters < 2) return;
       shown = `${text.slice(0, letters)}\u2026`;
     }
+    if (striped) pen.rect(from - 2, middle - size / 2 - 1, Math.min(room, wide) + 4, size + 2, "ground");
     pen.label(shown, from, middle, size);
   }
 

@@ -203,6 +203,9 @@ class _Sheet:
         if sign.tail and wide > 3:
             drawn = self._painter.line(sign.tail, x, wide, top + high / 2) + drawn
         if sign.label == "inside" and (shown := _fitting(self._scene.texts[item.label], wide - 8)):
+            if any(part.fill in PATTERNS for part in sign.parts):  # Stripes would go through the text.
+                wide = min(_wide(shown) + 4, wide - 4)
+                drawn += f'<rect x="{x + 3:.1f}" y="{top + 2:.1f}" width="{wide:.1f}" height="{high - 4:.1f}" fill="{LIGHT["ground"]}"/>'
             drawn += self._text(x + 5, top + high / 2, shown, "o")
         return f"<g><title>{_plain(self._told(item))}</title>{drawn}</g>"
 
