@@ -18,7 +18,7 @@ from groupmock.rig.making import Topics
 from groupmock.rig.member import Member
 from groupmock.rig.versions import newest
 from groupmock.rig.wire_rig import Wire
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock_codec.api_keys import FETCH, LEAVE_GROUP, LIST_OFFSETS, METADATA, OFFSET_FETCH
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic

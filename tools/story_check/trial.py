@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from groupmock.data.lag import lag_of
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 
 from .bench import Verdict
 from .history import History

@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
     """Print the story of one journal. Returns None, or the reason why no story exists."""
     from ..journal.source import called
-    from ..story.teller import NotTold, tell
+    from ..story.teller import NotTold
+    from ..story.telling import tell
     from ..text.printable import printable
 
     wanted: Since = arguments.since

@@ -253,7 +253,7 @@ class Running:
         return self.audit_sink.audit(group)
 
     async def story(self, group: str | None = None, member: str | None = None) -> list[str]:
-        """Return the story of a group, or of all groups, line by line (`groupmock.story.teller`), as far as rows are kept. The list is
+        """Return the story of a group, or of all groups, line by line (`groupmock.story.telling`), as far as rows are kept. The list is
         empty if no rows are kept (`start(stories=False)`) or nothing is known of the group or member. The story is told on another thread:
         twenty thousand rows take up to a second, and clients are served meanwhile."""
         if self.ring is None:
@@ -272,7 +272,7 @@ class Running:
 
     async def obstacles(self, group: str) -> list[str]:
         """Say what keeps a group from making progress: members that it waits for, clients that were never served, transaction markers."""
-        from ..story.teller import obstacles
+        from ..story.telling import obstacles
 
         if self.ring is None:
             return []
@@ -383,7 +383,8 @@ def _told(
     now: int,
     sessions: dict[str, dict[str, int]],
 ) -> list[str]:
-    from ..story.teller import NotTold, tell
+    from ..story.teller import NotTold
+    from ..story.telling import tell
 
     try:
         lines = tell(

@@ -27,14 +27,14 @@ from ..journal.whose import asks_again, field
 from ..rounds import Gap, GroupFold, Listeners, Partition, Rebalance
 from ..rounds.embedded import Partitions
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
-from . import offset_lines
+from . import offset_lines, reader_lines
 from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
 from .begun import Begun
 from .committed import COMMIT, RESET, Committed
 from .endings import Endings
 from .evidence import Evidence
-from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
+from .exchanged import ASKED, TopicNames, errors_of, said
 from .folding import Line, Offsets, Together
 from .people import People, Person
 from .reading import Reading
@@ -42,7 +42,7 @@ from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how
 from .refusals import member_of, why
 from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
-from .words import MOST, count, facts, listed, member_text, partitions_text, shortened, text
+from .words import MOST, count, facts, listed, member_text, shortened, text
 
 RESERVED: Final = 100_000
 """At most this many assigned member ids are remembered whose clients have not joined with them."""
@@ -57,7 +57,6 @@ EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Errors that are not mentioned, because every dynamic member meets them with its first JoinGroup (KIP-394)."""
 BEAT: Final = "ConsumerGroupHeartbeat"
 HEARS: Final = "REBALANCE_IN_PROGRESS"
-UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
 """Requests that do not change the group, so that it is not mentioned if their answers are lost."""
 
@@ -361,57 +360,6 @@ class Tale:
         else:
             yield from self.refused_whole(row, asked)
 
-    def _fetched(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        found, none, refused = {}, [], dict.fromkeys(errors_of(row))
-        for each in offsets_said(row.message, self.fold.name, self.names):
-            if each.error is not None:
-                refused[each.error] = None
-            elif each.value >= 0:
-                found[each.partition] = each.value
-            else:
-                none.append(each.partition)
-        self.reading.found_committed(asked.client_id, found, none)
-        self.committed.found(found, asked.order)
-        if found or none:
-            yield Offsets(asked.at, self.who(asked), "finds committed:", found, none, self.ids(asked))
-        for error in refused:
-            yield self.refused(row, asked, "fetch of committed offsets", error)
-
-    def _read(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        wanted = {each.partition: each.value for each in said(asked.message, ASKED["Fetch"], self.names)}
-        for each in said(row.message, ANSWERED["Fetch"], self.names):
-            if each.error is not None:
-                at = f" from {wanted[each.partition]}" if each.partition in wanted else ""
-                log = f", the log has {each.more} to {each.value}" if each.more >= 0 and each.value >= 0 else ""
-                yield self.refused(row, asked, f"fetch of {partitions_text([each.partition])}{at}{log}", each.error)
-        if (error := named(field(row.message, "error_code"))) is not None:
-            yield self.refused(row, asked, "Fetch", error)
-        self.evidence.sent(row, asked.client_id)
-        yield from self.reading.fetched(row, asked.message, asked.client_id, self.who(asked), self.ids(asked))
-
-    def _looked_up(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Describe a ListOffsets, with which a consumer begins that has no committed offset (auto.offset.reset)."""
-        wanted = {each.partition: each.value for each in said(asked.message, ASKED["ListOffsets"], self.names)}
-        for stamp, what in ((EARLIEST, "asks where the log begins (auto.offset.reset earliest):"), (LATEST, "asks where the log ends:")):
-            answers = said(row.message, ANSWERED["ListOffsets"], self.names)
-            found = {each.partition: each.value for each in answers if wanted.get(each.partition) == stamp and each.error is None}
-            if stamp == LATEST:
-                self.reading.looked_up_end(asked.client_id, found)
-            if found:
-                yield Offsets(asked.at, self.who(asked), what, found, (), self.ids(asked))
-        yield from self.refused_whole(row, asked)
-
-    def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        """Describe the errors of a Metadata answer, which are per topic."""
-        for topic in items(row.message, "topics"):
-            name = str(field(topic, "name"))
-            if (error := named(field(topic, "error_code"))) is None:
-                self.evidence.unknown.pop(name, None)
-            else:
-                if error == UNKNOWN_TOPIC and error != asked.made:
-                    self.evidence.unknown_topic(name, asked.told_at(row), self.who(asked))
-                yield self.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
-
     # -- what others did to it
 
     def ordered(self, row: CommandRow) -> Iterator[Line]:
@@ -476,8 +424,8 @@ _TELL: Final = {
     "OffsetCommit": offset_lines.committed,
     "TxnOffsetCommit": offset_lines.committed,
     "OffsetDelete": offset_lines.deleted,
-    "OffsetFetch": Tale._fetched,
-    "Fetch": Tale._read,
-    "ListOffsets": Tale._looked_up,
-    "Metadata": Tale._topics,
+    "OffsetFetch": reader_lines.offsets_fetched,
+    "Fetch": reader_lines.fetched,
+    "ListOffsets": reader_lines.looked_up,
+    "Metadata": reader_lines.topics,
 }

@@ -11,7 +11,7 @@ are told.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from ..journal.dispatch import RowReader, takes
@@ -36,10 +36,9 @@ from ..journal.rows import (
 from ..journal.whose import field, group_of, group_of_command
 from ..rounds import Rebalances
 from ..rounds.fold import DELETED
-from ..text.printable import one_line
 from .asked import PARKED, Asked
 from .awaited import Known
-from .besides import NOBODY_CAME, SHOWN, besides
+from .besides import SHOWN, besides
 from .causes import Case, likely_lines
 from .committed import EXPIRED, OF_TRANSACTION, REMOVED
 from .exchanged import TopicNames, items
@@ -81,52 +80,6 @@ Sessions = Mapping[str, Mapping[str, int]]
 
 class NotTold(LookupError):
     """Raised if there is no story about this group or member. The text says which there are."""
-
-
-def tell(
-    rows: Iterable[Row | UnknownRow],
-    *,
-    group: str | None = None,
-    member: str | None = None,
-    since: int = 0,
-    seed: int | None = None,
-    journal: str | None = None,
-    dropped: int = 0,
-    views: Mapping[str, ServerView] | None = None,
-    now: int | None = None,
-    sessions: Sessions | None = None,
-    most: int = MOST,
-) -> Iterator[str]:
-    """Yield the story line by line, each line safe for a terminal. `rows` in the journal's order, a stream of any length.
-
-    `group`: this one alone, else each in a section; `member`: lines about it and about the whole group (client id, instance id, `anna#d7e8`
-    or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `views`: group
-    -> what its server has, `sessions`: group -> member id -> when its session ends, each where the caller knows; `now`: ns of the run
-    (None: the time of the last row); `most`: lines of a section. Raises NotTold, once the rows are read.
-    """
-    teller = StoryTeller(group, since=since, most=most, member=member)
-    for row in rows:
-        teller.feed(row)
-    teller.close(now, sessions)
-    yield from map(one_line, teller.sections(dropped, views))
-    last = [f"seed {seed}"] if seed is not None else []
-    last += [f"journal: {journal}", f"`groupmock story {journal}` tells all of it"] if journal is not None else []
-    if last:
-        yield one_line(" · ".join(last))
-
-
-def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, dropped: int) -> list[str]:
-    """Say what keeps a group from making progress: the members it waits for, and clients that were never served. The arguments are those
-    of `tell`."""
-    teller = StoryTeller(group)
-    for row in rows:
-        teller.feed(row)
-    found = [*teller.likely(group, now, not dropped), *teller.awaited(group, now, sessions)]
-    found += teller.not_served.likely(now, not dropped, teller.topics)
-    found += [line.told() for line in teller.not_served.lines(whole=not dropped)[:SHOWN]]
-    if not teller.not_served.connected and not dropped:
-        found.append(NOBODY_CAME)
-    return list(map(one_line, found))
 
 
 class StoryTeller(RowReader):

@@ -9,7 +9,7 @@ import pytest
 from healthy_runs import healthy_rows
 
 from groupmock.story.causes import LIKELY
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 
 COUNT: Final = 200
 FIRST: Final = int(os.environ.get("GROUPMOCK_FIRST_SEED", "42"))

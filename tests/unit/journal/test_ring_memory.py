@@ -13,7 +13,7 @@ from groupmock.journal.ring import BATCH, Ring
 from groupmock.journal.rows import CommandRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row, TimerRow
 from groupmock.journal.weight import held
 from groupmock.story.sentences import sentence
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Wire, fields_of
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

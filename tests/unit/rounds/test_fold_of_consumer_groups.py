@@ -11,7 +11,7 @@ from consumer_wire import ConsumerWire, handed_over
 
 from groupmock.journal.read import read
 from groupmock.rounds import Arrival, Rebalance, rebalances
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock.watch.shortened import Shortened
 from groupmock_codec.group_states import ASSIGNING, RECONCILING
 from groupmock_codec.units import NS_PER_S

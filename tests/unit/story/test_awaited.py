@@ -6,7 +6,7 @@ from typing import Any
 
 from kitchen_of_two import TwoMembers
 
-from groupmock.story.teller import obstacles, tell
+from groupmock.story.telling import obstacles, tell
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.units import NS_PER_S

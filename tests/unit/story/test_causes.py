@@ -12,7 +12,7 @@ from kitchen_of_two import Kitchen
 
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.causes import LIKELY
-from groupmock.story.teller import obstacles, tell
+from groupmock.story.telling import obstacles, tell
 from tools.mistakes.scripts import MISTAKES, failed_text
 from tools.mistakes.stage import LATEST, Consumer, Stage
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from consumer_wire import ConsumerWire
 
 from groupmock.rig.kept_rows import KeptRows
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 
 
 class Group(ConsumerWire):

@@ -10,7 +10,7 @@ from kitchen_of_two import TwoMembers
 from msgspec import structs
 
 from groupmock.journal.rows import MemberRow, MovedRow, RequestRow, Row
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tools.mistakes.stage import Stage

@@ -13,7 +13,7 @@ from kitchen_of_two import TwoMembers
 from groupmock.journal.rows import CommandRow, ReplyRow, RequestRow, Row
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.sentences import sentence
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock.watch.levels import level_of
 from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, END_TXN, FETCH, HEARTBEAT, INIT_PRODUCER_ID, OFFSET_DELETE
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic

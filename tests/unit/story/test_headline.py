@@ -18,7 +18,7 @@ from groupmock.journal.rows import ClientRow, MovedRow
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rounds import PALE, UNOWNED, OwnershipMap, ownership_maps
 from groupmock.story.headline import Headlines
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock.timeline.drawing import Drawing, written
 from groupmock.timeline.scene import scene_of
 from groupmock_codec.units import NS_PER_MS, NS_PER_S

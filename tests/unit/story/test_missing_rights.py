@@ -7,7 +7,7 @@ from rights import STANDARD
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.sentences import of_denied
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 

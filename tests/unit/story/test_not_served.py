@@ -10,7 +10,7 @@ from kitchen_of_two import TwoMembers
 from groupmock.journal.rows import NO_ACLS, NO_SASL, TLS_HELLO, UNSERVED
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
-from groupmock.story.teller import obstacles, tell
+from groupmock.story.telling import obstacles, tell
 from groupmock_codec.api_keys import API_VERSIONS, DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest

@@ -6,7 +6,7 @@ from typing import Any
 
 from kitchen_of_two import Kitchen
 
-from groupmock.story.teller import obstacles, tell
+from groupmock.story.telling import obstacles, tell
 from tools.mistakes.stage import EARLIEST, LATEST, Stage
 
 

@@ -16,7 +16,8 @@ from kitchen_of_two import TwoMembers
 from groupmock.journal.read import JournalReader
 from groupmock.journal.rows import ErrorAt, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from groupmock.story import teller
-from groupmock.story.teller import NotTold, tell
+from groupmock.story.teller import NotTold
+from groupmock.story.telling import tell
 from tools.mistakes.scripts import MISTAKES, failed_text
 from tools.mistakes.stage import Stage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
-from groupmock.story.teller import tell
+from groupmock.story.telling import tell
 from groupmock.story.transactional import MOST_IDS, tell_id
 from groupmock_codec.api_keys import ADD_PARTITIONS_TO_TXN, END_TXN, FIND_COORDINATOR, INIT_PRODUCER_ID
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
