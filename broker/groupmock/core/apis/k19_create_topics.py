@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..work import Steps
 
 DEFAULT: Final = -1
+CONFIGS_SINCE: Final = 5
 METADATA_TOPIC: Final = "__cluster_metadata"
 NAME_COST: Final = 3
 CONFIG_COST: Final = 3
@@ -84,7 +85,8 @@ def _answered(
     turn: Turn,
 ) -> Steps:
     # The configs of a new topic are shown only to somebody who may describe them.
-    hidden = cluster.denied(turn, request, DESCRIBE_CONFIGS, TOPIC, (topic.name for topic in wanted)) if wanted else ()
+    shows = request.version >= CONFIGS_SINCE
+    hidden = cluster.denied(turn, request, DESCRIBE_CONFIGS, TOPIC, (topic.name for topic in wanted)) if shows else ()
     shown = Shown(TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings))
     results = []
     for topic in wanted:

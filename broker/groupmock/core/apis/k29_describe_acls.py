@@ -10,7 +10,6 @@ from groupmock_codec.messages.k29_describe_acls import AclDescription, DescribeA
 
 from ..authorizer import acl_requests
 from ..authorizer.acl import DESCRIBE
-from ..authorizer.authorizer import MOST_RULES
 from ..authorizer.right import Right
 from ..budget import Ration
 
@@ -31,7 +30,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if authorizer is None:
         turn.reply(request.ticket, refused(request, error_codes.SECURITY_DISABLED, acl_requests.DESCRIBED))
         return
-    Ration(turn.settings).take(MOST_RULES // acl_requests.RULES_PER_UNIT, size=authorizer.text)
+    Ration(turn.settings).take(authorizer.price, size=authorizer.text)
     rows: dict[tuple[int, str, int], DescribeAclsResource] = {}
     for acl in authorizer.matching(acl_requests.filter_of(asked)):
         rows.setdefault((acl.kind, acl.name, acl.pattern), _resource(acl)).acls.append(_description(acl))

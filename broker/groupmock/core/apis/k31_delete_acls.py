@@ -11,7 +11,6 @@ from groupmock_codec.messages.k31_delete_acls import DeleteAclsFilterResult, Del
 from ..authorizer import acl_requests
 from ..authorizer.acl import ALTER
 from ..authorizer.acl_requests import BadAcl
-from ..authorizer.authorizer import MOST_RULES
 from ..authorizer.right import Right
 from ..budget import Ration
 
@@ -35,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if authorizer is None:
         turn.reply(request.ticket, refused(request, error_codes.SECURITY_DISABLED, acl_requests.ALTERED))
         return
-    ration.take(len(asked.filters), MOST_RULES // acl_requests.RULES_PER_UNIT, len(asked.filters) * authorizer.text)
+    ration.take(len(asked.filters), authorizer.price, len(asked.filters) * authorizer.text)
     found: list[Acl] = []
     results = [_result(authorizer, each, found) for each in map(acl_requests.filter_of, asked.filters)]
     authorizer.remove(found)

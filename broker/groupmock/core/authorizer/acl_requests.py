@@ -32,8 +32,6 @@ DESCRIBED: Final = "No Authorizer is configured on the broker"
 ALTERED: Final = "No Authorizer is configured."
 """The error message for each entry of CreateAcls and for each filter of DeleteAcls in a cluster without an authorizer."""
 ENTRY_COST: Final = 4
-RULES_PER_UNIT: Final = 4
-"""A filter looks at this many rules for one unit of work."""
 
 
 class BadAcl(NamedTuple):

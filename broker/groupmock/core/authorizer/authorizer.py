@@ -39,9 +39,13 @@ MOST_TEXT: Final = 1024 * 1024
 """The largest number of characters in the texts of all rules together."""
 MOST_DECISIONS: Final = 10_000
 """At most this many decisions are kept. A flood of different names empties the table, which costs time and nothing else."""
+LONGEST_KEPT: Final = 255
+"""Decisions about longer names are made anew each time, because a peer may send names of any length."""
 MOST_NOTES: Final = 10
 """At most this many refusals of one request have a row in the journal each."""
 LENGTHS_PER_UNIT: Final = 4
+RULES_PER_UNIT: Final = 4
+"""A filter looks at this many rules for one unit of work."""
 NO_ROOM: Final = f"This broker keeps at most {MOST_RULES} ACLs whose texts have at most {MOST_TEXT} characters."
 NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -73,6 +77,11 @@ class Authorizer:
     def rules(self) -> Iterator[Acl]:
         """Yield all rules in the order in which they were added."""
         return iter(self._rules)
+
+    @property
+    def price(self) -> int:
+        """Return the units of work of looking at every rule."""
+        return 1 + len(self._rules) // RULES_PER_UNIT
 
     def matching(self, wanted: AclFilter) -> list[Acl]:
         return [rule for rule in self._rules if wanted.matches(rule)]
@@ -118,6 +127,8 @@ class Authorizer:
 
     def allows(self, principal: str, client_host: str, operation: int, kind: int, name: str) -> bool:
         """Return whether the principal may do the operation on the resource, from that address."""
+        if len(name) > LONGEST_KEPT:
+            return self._decide(principal, address_of(client_host), operation, kind, name)
         key = (principal, client_host, operation, kind, name)
         known = self._decisions.get(key)
         if known is None:
@@ -206,7 +217,7 @@ def note_denied(turn: Turn, request: Request, operation: int, kind: int, name: s
         principal=request.principal,
         operation=OPERATIONS[operation],
         resource_type=RESOURCE_TYPES[kind],
-        resource=name,
+        resource=name if len(name) <= LONGEST_KEPT else f"{name[:LONGEST_KEPT]}...",
     )
 
 

@@ -100,6 +100,13 @@ def test_authorizer_keeps_a_bounded_number_of_decisions() -> None:
     assert len(authorizer._decisions) <= MOST_DECISIONS
 
 
+def test_authorizer_keeps_no_decisions_about_long_names() -> None:
+    authorizer = authorizer_of(make_rig())
+    authorizer.add([allow(READ, TOPIC, "t", pattern=PREFIXED)])
+    assert authorizer.allows(ALICE, HOST, READ, TOPIC, "t" * 30_000)
+    assert not authorizer._decisions
+
+
 def test_authorizer_has_room_for_a_bounded_number_of_rules() -> None:
     authorizer = authorizer_of(make_rig())
     rules = [allow(READ, TOPIC, f"t{number}") for number in range(MOST_RULES)]
