@@ -55,7 +55,7 @@ A: LeaveGroup v2 -> 25
         "by-a-new-connection": """
 do stable1(A)
 A: LeaveGroup v2 -> 0
-pause 300
+pause 400
 A reconnects
 A: LeaveGroup v2 -> 25
 """,
