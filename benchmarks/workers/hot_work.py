@@ -71,9 +71,9 @@ class DriverLink:
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
 
-# The limits of time slices are as high as possible, because there is no event loop to yield to. A build before 0.2 has only one of the two
+# The limits of time slices are as high as possible, because there is no event loop to yield to. A build before 0.2 has fewer
 # settings.
-NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us") if name in Limits.__struct_fields__})
+NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us", "work_slice_us") if name in Limits.__struct_fields__})
 
 
 class Work:
