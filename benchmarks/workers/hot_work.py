@@ -73,7 +73,8 @@ class DriverLink:
 
 # The limits of time slices are as high as possible, because there is no event loop to yield to. A build before 0.2 has fewer
 # settings.
-NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us", "work_slice_us") if name in Limits.__struct_fields__})
+SLICES = ("replies_slice_us", "requests_slice_us", "work_slice_us")
+NO_SLICES = Limits(**{name: 2**31 - 1 for name in SLICES if name in Limits.__struct_fields__})
 
 
 class Work:
