@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from base64 import b64decode
+from html import escape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,9 @@ from cases import for_each
 
 from groupmock.timeline import forms
 from groupmock.timeline.drawing import Drawing, UnknownForm, form_of, written
+from groupmock.timeline.forms import svg as svg_form
 from groupmock.timeline.model import Timeline
+from groupmock.timeline.signs import SIGNS
 from groupmock.timeline.words import clock_text, step_of
 from groupmock_codec.units import NS_PER_S
 from tools.mistakes.stage import Stage
@@ -110,6 +113,30 @@ def test_the_svg_is_well_formed_and_shows_names_as_text(evil: Timeline) -> None:
     assert any(each.startswith("Compl") for each in texts)
     lanes = [each for each in root.iter(f"{SVG}g") if each.get("class") == "lane"]
     assert len(lanes) == sum(len(group.lanes) for group in evil.groups)
+
+
+def test_page_and_svg_have_the_same_complete_legend(evil: Timeline) -> None:
+    words = [sign.words for sign in SIGNS.values() if sign.words]
+    svg = [each.text for each in XML.fromstring(written("svg", evil)).iter(f"{SVG}text")]
+    assert [each for each in svg if each in words] == words
+    (legend,) = re.findall(r'<ul id="legend".*?</ul>', written("html", evil), flags=re.DOTALL)
+    assert re.findall(r"<span>([^<]*)</span>", legend) == [escape(each) for each in words]
+
+
+def test_labels_of_a_row_do_not_overlap_in_the_svg(evil: Timeline) -> None:
+    """The widths are those by which the labels were placed, which are rather too wide than too narrow."""
+    for group in XML.fromstring(written("svg", evil)).iter(f"{SVG}g"):
+        if group.get("class") in (None, "title"):
+            continue
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for text in group.iter(f"{SVG}text"):
+            css = (text.get("class") or "").split()
+            if "o" in css:
+                x, wide = float(text.get("x") or 0), svg_form.wide_of(text.text or "")
+                lines.setdefault(text.get("y") or "", []).append((x - wide, x) if "e" in css else (x, x + wide))
+        for spans in lines.values():
+            ordered = sorted(spans)
+            assert all(one[1] <= other[0] for one, other in pairwise(ordered)), ordered
 
 
 def test_the_trace_has_what_the_format_asks_of_each_phase(evil: Timeline) -> None:

@@ -152,7 +152,7 @@ class _Sheet:
         """Add the legend, and return where it ends."""
         x = 8.0
         for sign, picture in _legend(self._painter):
-            wide = 30 + _wide(sign.words)
+            wide = 30 + wide_of(sign.words)
             if x + wide > WIDTH:
                 x, y = 8.0, y + 22
             foot.append(f'<g transform="translate({x:.0f} {y})">{picture}{self._text(25, 11, sign.words, "q")}</g>')
@@ -204,7 +204,7 @@ class _Sheet:
             drawn = self._painter.line(sign.tail, x, wide, top + high / 2) + drawn
         if sign.label == "inside" and (shown := _fitting(self._scene.texts[item.label], wide - 8)):
             if any(part.fill in PATTERNS for part in sign.parts):  # Stripes would go through the text.
-                wide = min(_wide(shown) + 4, wide - 4)
+                wide = min(wide_of(shown) + 4, wide - 4)
                 drawn += f'<rect x="{x + 3:.1f}" y="{top + 2:.1f}" width="{wide:.1f}" height="{high - 4:.1f}" fill="{LIGHT["ground"]}"/>'
             drawn += self._text(x + 5, top + high / 2, shown, "o")
         return f"<g><title>{_plain(self._told(item))}</title>{drawn}</g>"
@@ -214,7 +214,7 @@ class _Sheet:
         free = float(LEFT)
         for place, (x, label) in enumerate(points):
             following = points[place + 1][0] - far if place + 1 < len(points) else WIDTH
-            wide = _wide(label)
+            wide = wide_of(label)
             if x + far + wide <= following:
                 yield self._text(x + far, middle, label, "o")
                 free = x + far + wide + 6
@@ -250,19 +250,19 @@ def placed(box: tuple[int, int], row_high: int) -> tuple[int, int]:
     return top, box[1] if box[1] > 0 else row_high + box[1] - top
 
 
-def _wide(text: str) -> float:
+def wide_of(text: str) -> float:
     """Return about how wide a text of 11 pixels is, rather more than less, because the reader's font is unknown."""
     return sum(3.9 if each in NARROW else 9.9 if each in BROAD else 6.9 for each in text)
 
 
 def _fitting(text: str, wide: float) -> str:
     """Return the beginning of a text that fits into the width, or "" if too little fits."""
-    if _wide(text) <= wide:
+    if wide_of(text) <= wide:
         return text
-    room = wide - _wide("\u2026")
+    room = wide - wide_of("\u2026")
     kept = 0
     for each in text:
-        room -= _wide(each)
+        room -= wide_of(each)
         if room < 0:
             break
         kept += 1
