@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
 
 
 def made(message: type[Message], given: dict[str, Any]) -> Message:
-    """Make a message. Lists of dictionaries become lists of the structs that belong there."""
+    """Make a message, in which lists of dictionaries become lists of the structs that belong there."""
     declared = {field.name: field.wire for field in fields_of(message)}
     values = {}
     for name, value in given.items():
