@@ -60,7 +60,9 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
         return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
     operation, kind = RIGHT_OF_KEY[key_type]
     if cluster.denied(turn, request, operation, kind, (acl.CLUSTER_NAME if kind == acl.CLUSTER else key,)):
-        return _refused(key, acl.DENIED[kind], acl.DENIED_TEXT[kind] if version < 4 or kind == acl.CLUSTER else "")
+        # Only the refusal of a share key has a text in versions with lists of keys, and in Kafka 3.9 not even that.
+        tells = version < 4 or (kind == acl.CLUSTER and not turn.quirks.share_coordinator_unchecked)
+        return _refused(key, acl.DENIED[kind], acl.DENIED_TEXT[kind] if tells else "")
     if key_type == SHARE:
         return _share_coordinator(cluster, key)
     if key_type == TRANSACTION and not turn.settings.transactions_enable:
