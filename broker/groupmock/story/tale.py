@@ -27,7 +27,7 @@ from ..journal.whose import asks_again, field
 from ..rounds import Gap, GroupFold, Listeners, Partition, Rebalance
 from ..rounds.embedded import Partitions
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
-from . import offset_lines, reader_lines
+from . import offset_lines
 from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
 from .begun import Begun
@@ -424,8 +424,8 @@ _TELL: Final = {
     "OffsetCommit": offset_lines.committed,
     "TxnOffsetCommit": offset_lines.committed,
     "OffsetDelete": offset_lines.deleted,
-    "OffsetFetch": reader_lines.offsets_fetched,
-    "Fetch": reader_lines.fetched,
-    "ListOffsets": reader_lines.looked_up,
-    "Metadata": reader_lines.topics,
+    "OffsetFetch": offset_lines.offsets_fetched,
+    "Fetch": offset_lines.fetched,
+    "ListOffsets": offset_lines.looked_up,
+    "Metadata": offset_lines.topics,
 }
