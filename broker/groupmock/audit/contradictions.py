@@ -15,7 +15,8 @@ from ..journal.rows import ReplyRow
 from ..journal.whose import bytes_of
 from ..rounds.embedded import told_of
 from .course import JOINING, course_of, epoch_said
-from .subjects import Exchange, Json, Link, Member, api_name, epoch_of, protocols_of
+from .request_contents import epoch_of
+from .subjects import Exchange, Json, Link, Member, api_name, protocols_of
 
 SAID: Final = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
 """The APIs whose answers say something about a member."""

@@ -25,7 +25,8 @@ from groupmock_codec.errors import DecodeError, Place, TooManyElements
 from ..journal.whose import bytes_of
 from ..rounds.embedded import EAGER, REMEMBERED, Partition, Partitions, flat, told_of
 from ..text.printable import one_line
-from .subjects import NONE, assignments_of, protocols_of
+from .request_contents import assignments_of
+from .subjects import NONE, protocols_of
 
 if TYPE_CHECKING:
     from .subjects import Exchange, Json, Member

@@ -48,6 +48,7 @@ from .processes import Processes
 from .producers import Producers
 from .reading import OF_GROUPS, answered_in, asked_in
 from .repeating import SILENCE_NS, Repeating
+from .request_contents import leavers_of
 from .stalls import Stalls
 from .subjects import (
     FENCED_INSTANCE_ID,
@@ -61,7 +62,6 @@ from .subjects import (
     Json,
     Link,
     Member,
-    leavers_of,
 )
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
 from ..judgement import TROUBLED, UNREAD
+from ..request_contents import leavers_of
 from ..rule import KEPT, Broken, Judgements, NotJudged, Rule, asked, refused
-from ..subjects import HARMLESS, ILLEGAL_GENERATION, Exchange, Member, leavers_of
+from ..subjects import HARMLESS, ILLEGAL_GENERATION, Exchange, Member
 
 
 class KeepsItsId(Rule):

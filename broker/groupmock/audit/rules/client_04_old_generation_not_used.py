@@ -5,8 +5,9 @@ from __future__ import annotations
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
 from ..judgement import UNREAD
+from ..request_contents import epoch_of
 from ..rule import Broken, Judgements, Rule, asked, asked_again, refused
-from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
+from ..subjects import ILLEGAL_GENERATION, Exchange
 
 
 class LeavesAnOldGeneration(Rule):

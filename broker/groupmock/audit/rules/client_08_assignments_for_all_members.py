@@ -8,8 +8,9 @@ from groupmock_codec.api_keys import SYNC_GROUP
 
 from ...text.printable import one_line
 from ..inside import Plan, plan_of
+from ..request_contents import assignments_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import Exchange, assignments_of
+from ..subjects import Exchange
 
 SHOWN = 3
 

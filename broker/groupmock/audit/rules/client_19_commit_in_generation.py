@@ -8,8 +8,9 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE, GIVEN
 from ..judgement import UNREAD
+from ..request_contents import epoch_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import Exchange, Member, epoch_of
+from ..subjects import Exchange, Member
 from ..transaction_example import IN_TRANSACTION, WHO
 
 

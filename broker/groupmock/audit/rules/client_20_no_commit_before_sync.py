@@ -6,8 +6,9 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, SYNC_GROUP
 
 from ..commit_example import GIVEN, HEADER
 from ..judgement import UNREAD
+from ..request_contents import epoch_of
 from ..rule import WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import NONE, Exchange, epoch_of
+from ..subjects import NONE, Exchange
 
 
 class NoCommitWhileCompleting(Rule):

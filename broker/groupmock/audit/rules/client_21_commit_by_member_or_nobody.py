@@ -8,8 +8,9 @@ from groupmock_codec.api_keys import LEAVE_GROUP, OFFSET_COMMIT
 from groupmock_codec.units import NS_PER_MS
 
 from ..judgement import UNREAD
+from ..request_contents import epoch_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import Exchange, Member, epoch_of
+from ..subjects import Exchange, Member
 
 SOON_NS: Final = 1_000 * NS_PER_MS
 """For this long after a member was told that its group does not know it, a commit on the same connection is taken for the member's."""

@@ -9,17 +9,9 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE, GIVEN, HEADER
 from ..pace import ROUNDS, ROUNDS_OF_COMMITS
+from ..request_contents import epoch_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered_again, asked_again
-from ..subjects import (
-    FENCED_INSTANCE_ID,
-    ILLEGAL_GENERATION,
-    REBALANCE_IN_PROGRESS,
-    UNKNOWN_MEMBER_ID,
-    Exchange,
-    Subject,
-    committed_of,
-    epoch_of,
-)
+from ..subjects import FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, Exchange, Subject, committed_of
 from ..transaction_example import IN_TRANSACTION, WHO
 
 FINAL: Final = frozenset((ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID))

@@ -9,8 +9,9 @@ from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_
 
 from ..judgement import UNREAD
 from ..order import GRACE_NS
+from ..request_contents import leavers_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed, refused
-from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, Exchange, Link, leavers_of
+from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, UNKNOWN_MEMBER_ID, Exchange, Link
 
 if TYPE_CHECKING:
     from ..known_world import World

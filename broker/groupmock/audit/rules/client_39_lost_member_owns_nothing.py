@@ -8,8 +8,9 @@ from ...text.printable import one_line
 from ..cooperative_example import ALONE, HEADER
 from ..inside import cooperative_of, named
 from ..judgement import UNREAD
+from ..request_contents import epoch_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked, refused
-from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
+from ..subjects import ILLEGAL_GENERATION, Exchange
 
 
 class LostOwnsNothing(Rule):

@@ -11,8 +11,9 @@ from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, kept_in, named, told_by
 from ..judgement import IN_SESSION, UNREADABLE
+from ..request_contents import fetched_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, asked_again
-from ..subjects import Exchange, Member, committed_of, fetched_of
+from ..subjects import Exchange, Member, committed_of
 
 ONE_GIVEN_UP: Final = HEADER + ALONE + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any" + JOINED + ONE_TAKEN + GIVEN_UP
 SESSIONS: Final = 7

@@ -11,8 +11,9 @@ from ...rounds.embedded import Partition, Partitions
 from ..course import assigned_by, course_of, with_names
 from ..inside import CONSUMER, named, told_by
 from ..judgement import ANOTHER_PROCESS, UNREAD
+from ..request_contents import fetched_of, wanted_of
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Group, Member, fetched_of, wanted_of
+from ..subjects import Exchange, Group, Member
 
 
 class Added:

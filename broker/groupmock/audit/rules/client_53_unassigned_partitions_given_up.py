@@ -12,8 +12,9 @@ from ...rounds.embedded import Partitions
 from ..consumer_example import ASKED_FOR_HALF, HEADER, JOINED
 from ..course import JOINING, assigned_by, course_of, epoch_said, owned_in, with_names
 from ..inside import named
+from ..request_contents import fetched_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, fetched_of
+from ..subjects import Exchange, Member
 
 
 class Revocation:

@@ -11,8 +11,9 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 from ..consumer_example import HEADER, JOINED
 from ..course import Course, course_of, epoch_said
 from ..judgement import UNREAD
+from ..request_contents import epoch_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, epoch_of
+from ..subjects import Exchange, Member
 from ..transaction_example import IN_TRANSACTION, WHO
 
 STALE: Final = error_codes.STALE_MEMBER_EPOCH

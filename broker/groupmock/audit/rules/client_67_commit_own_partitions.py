@@ -11,8 +11,9 @@ from ..commit_example import ALONE
 from ..course import course_of, with_names
 from ..inside import kept_in
 from ..judgement import UNNAMED, UNREAD, UNSEEN_JOIN
+from ..request_contents import epoch_of
 from ..rule import KEPT, Broken, Judgements, Kept, NotJudged, Rule, asked
-from ..subjects import Exchange, committed_of, epoch_of
+from ..subjects import Exchange, committed_of
 from ..transaction_example import IN_TRANSACTION, WHO
 
 if TYPE_CHECKING:

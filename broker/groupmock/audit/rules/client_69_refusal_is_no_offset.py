@@ -12,24 +12,16 @@ from groupmock_codec.units import NS_PER_MS
 from ...rounds.embedded import Partition
 from ..course import assigned_to, course_of
 from ..inside import CONSUMER, named
+from ..request_contents import OFFSETS_OF_GROUPS, fetched_of, wanted_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import (
-    COORDINATOR_LOAD_IN_PROGRESS,
-    COORDINATOR_NOT_AVAILABLE,
-    NOT_COORDINATOR,
-    OFFSETS_OF_GROUPS,
-    UNSTABLE_OFFSET_COMMIT,
-    Exchange,
-    Member,
-    fetched_of,
-    wanted_of,
-)
+from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, UNSTABLE_OFFSET_COMMIT, Exchange, Member
 from ..transaction_example import COMMITS, IN_TRANSACTION, WHO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..subjects import Json
+    from ..request_contents import OFFSETS_OF_GROUPS
+from ..subjects import Json
 
 PASSING: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, UNSTABLE_OFFSET_COMMIT))
 """Errors after which a client has to ask again. After another error it may also end, but not read."""

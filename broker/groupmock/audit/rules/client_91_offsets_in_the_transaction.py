@@ -8,8 +8,9 @@ from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ..commit_example import ALONE
 from ..judgement import ANOTHER_PROCESS
+from ..request_contents import epoch_of
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
-from ..subjects import Exchange, Member, Producer, committed_of, epoch_of
+from ..subjects import Exchange, Member, Producer, committed_of
 from ..transaction_example import ADDS_OFFSETS, ADDS_PARTITION, BEGINS, WHO
 
 WRITES = (ALONE + BEGINS + ADDS_PARTITION).replace("\nT: ", "\nA: ")

@@ -8,8 +8,9 @@ from groupmock_codec.api_keys import END_TXN, FETCH, JOIN_GROUP, TXN_OFFSET_COMM
 
 from ..inside import named
 from ..judgement import ANOTHER_PROCESS, OWN_REASON, UNNAMED, UNREAD
+from ..request_contents import FETCH_BY_ID
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import FETCH_BY_ID, Exchange, Group, Place, Producer, committed_of
+from ..subjects import Exchange, Group, Place, Producer, committed_of
 from ..transaction_example import ABORTS, ADDS_OFFSETS, ADDS_PARTITION, BEGUN, COMMITS, SENDS_OFFSETS, WHO
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from ...rounds.embedded import Partition, Partitions
 from ..course import assigned_by, course_of, with_names
 from ..inside import CONSUMER, named, told_by
 from ..judgement import ANOTHER_PROCESS, TROUBLED, UNNAMED
+from ..request_contents import all_named, fetched_of
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, all_named, fetched_of
+from ..subjects import Exchange, Member
 
 if TYPE_CHECKING:
     from ..known_world import World
