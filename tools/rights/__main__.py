@@ -85,7 +85,9 @@ class Comparison:
     def prepare(self) -> None:
         """Make the topics with a record each, and commit an offset of each in the groups. Raises AssertionError if that fails."""
         draw = self.draw
-        topics = [{"name": name, "num_partitions": 2, "replication_factor": 1} for name in draw.topics]
+        # The records are of 2023, and Kafka would delete them by their age while the seed is played.
+        kept = [{"name": "retention.ms", "value": "-1"}]
+        topics = [{"name": name, "num_partitions": 2, "replication_factor": 1, "configs": kept} for name in draw.topics]
         for ids, answer in zip(self.ids, self.both(19, 7, {"topics": topics, "timeout_ms": 9000}), strict=True):
             ids.update({topic.name: topic.topic_id for topic in answer.topics})
         for name in draw.topics:
