@@ -24,6 +24,7 @@ from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, read_response
+from groupmock.rig.wire_rig import Wire
 from groupmock.timeline.drawing import Drawing
 from groupmock.timeline.model import Band, Double, Group, Hole, Lane, Timeline
 from groupmock.timeline.words import held_text
@@ -122,7 +123,11 @@ class Overheard(OnTheStage):
         journal = Journal(header("overheard", self.stage.rig.clock.epoch_ns, {}), [self.recorded])
         journal.begin()
         dialogue, plug = Dialogue(journal, beats=True), self.stage.rig.plug
-        self.stage.rig.connect = lambda node=1: plug(TappedWire(dialogue), node)  # type: ignore[method-assign]
+
+        def connect(node: int = 1, listener: str | None = None) -> Wire:
+            return plug(TappedWire(dialogue), node, listener=listener)
+
+        self.stage.rig.connect = connect  # type: ignore[method-assign]
 
 
 class OverTheWire(Setting):

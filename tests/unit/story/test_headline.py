@@ -144,7 +144,7 @@ def runs() -> list[tuple[str, Any]]:
 
 def unread(found: OwnershipMap) -> list[int]:
     """Return how long partitions that were owned before had no owner, from the ownership map."""
-    periods = []
+    periods: list[int] = []
     for spans in found.spans.values():
         lasted = None  # Nobody owned the partition before its first owner.
         for span in spans:

@@ -59,6 +59,7 @@ def test_journals_without_a_common_group_are_not_compared() -> None:
 
 
 def test_a_comparison_is_in_the_picture_and_on_stderr(bounces: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ""
     for name in ("out.svg", "out.html"):
         assert main(["timeline", *map(str, bounces), "--compare", "-o", str(tmp_path / name)]) == 0
         said = capsys.readouterr().err.splitlines()[-1]

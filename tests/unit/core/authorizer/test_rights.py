@@ -74,6 +74,11 @@ IN_TRANSACTION = encode_batch(
     [NewRecord(key=None, value=b"v", headers=[], timestamp=0)], producer_id=1, producer_epoch=0, base_sequence=0, attributes=16
 )
 COMMITS = [{"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": 1}]}]
+CONFIG_APIS: list[tuple[str, int, int, str, dict[str, Any]]] = [
+    ("DescribeConfigs", 32, DESCRIBE_CONFIGS, "results", {"configuration_keys": []}),
+    ("AlterConfigs", 33, ALTER_CONFIGS, "responses", {}),
+    ("IncrementalAlterConfigs", 44, ALTER_CONFIGS, "responses", {}),
+]
 NEEDS = {
     "Produce": Need(0, 9, make(0, acks=1, topic_data=PRODUCE), {TOPIC_WRITE: ("responses[0].partition_responses[0].error_code", 29)}),
     "Produce in a transaction": Need(
@@ -189,11 +194,7 @@ NEEDS = {
             key, 1, make(key, resources=[{"resource_type": number, "resource_name": resource, **more}]),
             {allow(operation, kind, resource): (f"{rows}[0].error_code", code)},
         )
-        for name, key, operation, rows, more in (
-            ("DescribeConfigs", 32, DESCRIBE_CONFIGS, "results", {"configuration_keys": []}),
-            ("AlterConfigs", 33, ALTER_CONFIGS, "responses", {}),
-            ("IncrementalAlterConfigs", 44, ALTER_CONFIGS, "responses", {}),
-        )
+        for name, key, operation, rows, more in CONFIG_APIS
         for what, number, resource, kind, code in (
             ("topic", 2, "orders", TOPIC, 29), ("broker", 4, "1", CLUSTER, 31), ("group", 32, "g", GROUP, 30),
         )
