@@ -215,14 +215,18 @@ class Headlines:
         part = "" if fold.whole is not False else " of rows that begin in the middle of the run"
         lasted = f"{count(rebalances, 'rebalance')} in {_lasted(self._now - (self._begin or 0))}{part}"
         moves = costs.moved(fold)
-        moved = f", {count(moves, 'partition')} moved" if moves else ""
+        none = ", no partition moved" if moves == 0 and rebalances > 1 and fold.rebalance is None else ""
+        moved = f", {count(moves, 'partition')} moved" if moves else none
         hangs = self._hangs(fold)
         who = "" if dear or hangs else _who(costs)
         yield f"{lasted}{moved}{who}."
         if hangs:
             yield hangs
-        for reason in dear[: 1 if hangs else 2]:
+        shown = 1 if hangs else 2
+        for reason in dear[:shown]:
             yield self._dear(costs, reason, told[reason])
+        if dear[shown:]:
+            yield f"Partitions were unread {count(len(dear[shown:]), 'more time')}: from {_times(each.at for each in dear[shown:])}."
         if not dear and not hangs:
             longest = max((each.longest for each in told.values()), default=0)
             yield f"Nothing was unread for longer than {_lasted(longest)}." if longest >= NS_PER_MS else "Nothing was unread."
@@ -241,14 +245,14 @@ class Headlines:
         else:
             late = sorted({process(each) for each in fold.members if fold.arrived.get(each, -1) < began})
             awaited = f"heartbeats of {_listed(late)}" if late else "a heartbeat"
-        return f"The rebalance of {_at(now.began)} has not ended after {_lasted(self._now - now.began)}: it awaits {awaited}."
+        return f"The rebalance that began at {_at(now.began)} has not ended after {_lasted(self._now - now.began)}: it awaits {awaited}."
 
     def _dear(self, costs: GroupCosts, reason: Reason, cost: Cost) -> str:
         where, lasted = partitions_text(cost.partitions), _lasted(cost.longest)
         unread = f"{where} {'was' if len(cost.partitions) == 1 else 'were'} unread for {lasted}"
         unread = f"nobody has read {where} since, for {lasted}" if cost.open else unread
         if not reason.process:
-            return f"The rebalance of {_at(reason.at)} ({text(reason.cause.replace('_', ' ') or 'cause unknown')}): {unread}."
+            return f"The rebalance that began at {_at(reason.at)} ({text(reason.cause.replace('_', ' ') or 'cause unknown')}): {unread}."
         name = text(reason.process)
         if not reason.pale:
             return f"{_removed(name, costs.removed.get((reason.process, reason.at)))} at {_at(reason.at)}; {unread}."
@@ -296,6 +300,11 @@ def _listed(names: Iterable[str]) -> str:
     if len(shown) > NAMED:
         return f"{len(shown)} processes"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _times(times: Iterable[int]) -> str:
+    found = [_at(each) for each in sorted(times)]
+    return ", ".join(found[:NAMED]) + (", ..." if len(found) > NAMED else "")
 
 
 def _at(ns: int) -> str:

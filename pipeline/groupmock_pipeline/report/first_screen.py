@@ -146,9 +146,11 @@ def _moves(facts: Facts) -> Sentence:
     if one.each < WORTH_IT * other.each:
         return Sentence(parts, "Nothing to do: the protocols differ by less than a factor of two.")
     # Fewer moves may be bought with partitions that wait for a lost member, as in Design II.
-    slower = other.unowned / other.rebalances > one.unowned / one.rebalances
-    price = "; it moves less, but leaves partitions without an owner for longer" if slower else ""
-    return Sentence(parts, f"To do: try {best} in {_groups(one.groups)} of {worst}{price}.")
+    dearer, now = other.unowned / other.rebalances, one.unowned / one.rebalances
+    if dearer > now:
+        price = f"it moves less, but a rebalance leaves {_amount(dearer)} partition-seconds without an owner instead of {_amount(now)}"
+        return Sentence(parts, f"To do: weigh {best} for {_groups(one.groups)} of {worst}: {price}.")
+    return Sentence(parts, f"To do: try {best} in {_groups(one.groups)} of {worst}.")
 
 
 def _groups(many: int) -> str:

@@ -14,7 +14,7 @@ from ..signs import HUES, PATTERNS
 from ..words import by_number, clock_text, step_of
 
 WIDTH, LEFT, RIGHT = 1060, 74, 14
-HEAD, MOVES, ROW, BELOW = 30, 16, 9, 26
+HEAD, MOVES, ROW, BELOW = 30, 16, 12, 26
 CHARACTER: Final = 5.6
 """The approximate width of a character of the labels."""
 RED, INK, QUIET = "#b3300a", "#16191d", "#555b63"
@@ -171,7 +171,7 @@ class _Sheet:
         lines += self._moves(panel, top + 11)
         top += MOVES
         for place, ((topic, number), spans) in enumerate(panel.found.spans.items()):
-            lines.append(self._text(LEFT - 6, top + place * ROW + ROW - 1, f"{topic}/{number}", "q e"))
+            lines.append(self._text(LEFT - 6, top + place * ROW + ROW - 3, f"{topic}/{number}", "q e"))
             lines += self._painter.row(spans, top + place * ROW, ROW)
         return bottom + BELOW - y, lines
 
