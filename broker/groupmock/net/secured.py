@@ -36,6 +36,7 @@ TLS: Final = ("SSL", "SASL_SSL")
 SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
 NONCE_BITS: Final = 130
 DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+ANY_BUT_SCRAM: Final = ": --sasl any does not cover SCRAM, in which the server proves that it knows the password: name the user with --user"
 MOST_KEYS: Final = 1000
 """Derived keys of at most this many passwords are kept, because deriving them takes 2 ms each."""
 
@@ -112,7 +113,7 @@ class Secured:
         return kept is not None and secrets.compare_digest(kept.encode(), password.encode())
 
     def _scram_exchange(self, mechanism: int) -> Exchange:
-        return ScramExchange(mechanism, partial(self._keys, mechanism), _nonce())
+        return ScramExchange(mechanism, partial(self._keys, mechanism), _nonce(), ANY_BUT_SCRAM if self._any_user else "")
 
     def _bearer_exchange(self) -> Exchange:
         return BearerExchange(self._check)

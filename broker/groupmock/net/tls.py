@@ -13,7 +13,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable, Iterable
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupmock_codec.units import NS_PER_MS
 
@@ -105,8 +105,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     # -- the protocol of the socket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
-        self._socket = transport  # type: ignore[assignment]  # uvloop's transport does not derive from asyncio's class.
+        self._socket = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class.
         self._connection.connection_made(self)
 
     def data_received(self, data: bytes) -> None:

@@ -57,14 +57,15 @@ def salted(mechanism: int, password: str, salt: bytes, iterations: int) -> bytes
 
 class ScramExchange:
     """One exchange of four messages. `keys(user)` returns what is kept of a user's password for this mechanism, or None. `nonce` is the
-    server's part of the nonce."""
+    server's part of the nonce. `remedy` is added to the reason why an unknown user is refused."""
 
-    def __init__(self, mechanism: int, keys: Callable[[str], Keys | None], nonce: str) -> None:
+    def __init__(self, mechanism: int, keys: Callable[[str], Keys | None], nonce: str, remedy: str = "") -> None:
         self._mechanism = mechanism
         self._name = NAMES[mechanism]
         self._hash = HASHES[mechanism]
         self._keys = keys
         self._nonce = nonce
+        self._remedy = remedy
         self._user = ""
         self._kept: Keys | None = None
         self._messages = ""
@@ -82,7 +83,7 @@ class ScramExchange:
         user = found["name"].replace("=2C", ",").replace("=3D", "=")
         kept = self._keys(user)
         if kept is None:
-            return invalid(self._name, f"user {user} is unknown or has no credential for {self._name}")
+            return invalid(self._name, f"user {user} is unknown or has no credential for {self._name}{self._remedy}")
         authorization = found["authorization"]
         if authorization and authorization != user:
             return other_identity(f"user {user} asked to act as {authorization}")

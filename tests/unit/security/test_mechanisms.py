@@ -9,6 +9,8 @@ from typing import Any
 from cases import for_each
 from sasl_client import PASSWORD, SaslClient, rig
 
+from groupmock.journal.rows import CloseRow
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.making import EPOCH_MS
 from groupmock.security.client_side import ScramClient, bearer_token, plain_token, unsecured_token
 from groupmock.security.scram import NUMBERS, salted
@@ -249,7 +251,10 @@ def test_anybody_is_accepted_if_asked_for() -> None:
     assert client.token(bearer_token(unsecured_token("olga", NOW_S - 5))).session_lifetime_ms == 0
     client = SaslClient(on)
     client.handshake("SCRAM-SHA-256")
+    client.rig.journal.add(sink := KeptRows())
     assert client.token(ScramClient(1, "whoever", "whatever", NONCE).first(), late=True).error_code == 58
+    (closed,) = [row.reason for row in sink.rows if isinstance(row, CloseRow)]
+    assert closed.endswith("name the user with --user")
 
 
 def test_proof_is_one_bit_exact() -> None:
