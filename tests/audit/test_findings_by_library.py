@@ -143,4 +143,5 @@ def test_timeline_command_draws_the_moment(tmp_path: Path, monkeypatch: pytest.M
     command = found.timeline()
     assert command is not None and "--from 2.100 --to 4.100" in command
     assert main(shlex.split(command)[1:]) == 0
-    assert CODE in Path("moment.html").read_text()
+    assert main([*shlex.split(command)[1:], "-o", "moment.svg"]) == 0
+    assert Path("moment.html").exists() and CODE in Path("moment.svg").read_text()

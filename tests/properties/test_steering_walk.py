@@ -169,6 +169,8 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "move_coordinator": lambda dice, run: {"group": "g", "loading_ms": dice.choice([0, 100])},
     "load_coordinator": lambda dice, run: {"partition": 3, "node": dice.choice([1, 2])},
     "unload_coordinator": lambda dice, run: {"group": "g"},
+    "set_user": lambda dice, run: {"name": "alice", "password": "secret"},
+    "remove_user": lambda dice, run: {"name": "alice"},
     "move_leader": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([1, 2])},
     "move_leaders": lambda dice, run: {"node": dice.choice([None, 1, 2]), "topic": dice.choice([None, "T"])},
     "move_coordinators": lambda dice, run: {"node": dice.choice([None, 1, 2]), "loading_ms": dice.choice([0, 100])},

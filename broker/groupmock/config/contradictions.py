@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import opening
 from groupmock_codec.extras import pip_install
 
+from ..text.printable import brief
+
 if TYPE_CHECKING:
     from ..core.settings import Settings
 
@@ -26,7 +28,7 @@ def contradiction(settings: Settings, origins: Mapping[str, str]) -> str | None:
 
         for each in super_users_of(settings.super_users):
             if ":" not in each:
-                return f"{origins['super.users']}: super.users has {each!r}: a principal has a type, as in User:{each}"
+                return f"{origins['super.users']}: super.users has {brief(each)}: a principal has a type, as in User:admin"
     if settings.compression_open and not opening.available():
         return f"{origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: {pip_install('compression')}"
     return None
