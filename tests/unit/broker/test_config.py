@@ -81,7 +81,7 @@ BAD = {
         ["group.min.session.timeout.ms=9", "group.max.session.timeout.ms=8"],
         "group.min.session.timeout.ms (9) is above",
     ),
-    "principal without a type": ({}, ["super.users=User:a; b"], "super.users has 'b': a principal has a type, as in User:b"),
+    "principal without a type": ({}, ["super.users=User:a; b"], "super.users has 'b': a principal has a type, as in User:admin"),
     "unknown profile": ({"profile": "kafka-1.0"}, [], "no profile 'kafka-1.0': there are groupmock, kafka-3.9"),
     "unroutable": ({"host": "0.0.0.0"}, [], "add --advertise HOST[:PORT]"),
     "unroutable advertised": ({"advertise": "0.0.0.0:9092"}, [], "no address that a client can connect to"),
