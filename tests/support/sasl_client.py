@@ -24,7 +24,7 @@ def rig(*, any_user: bool = False, **settings: Any) -> WireRig:
 
 
 class SaslClient:
-    """One connection to the SASL listener."""
+    """A client with a connection to the SASL listener."""
 
     def __init__(self, on: WireRig) -> None:
         self.rig = on

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
-from ..security.settings import MECHANISMS, PROTOCOLS, SecuritySettings
+from ..security.settings import MECHANISMS, PROTOCOLS, WITH_SASL, SecuritySettings
 from ..text.printable import brief
-from .option_values import ConfigError, one_of, path_of
+from .option_values import Address, ConfigError, ListenerSpec, one_of, path_of
 
 FORM: Final = re.compile(r"(?P<name>[A-Za-z0-9_]+)=(?P<protocol>[A-Z_]+)://(?P<host>\[[0-9a-fA-F:.]+\]|[^:/\[\]]*):(?P<port>\d{1,5})")
-TLS: Final = ("SSL", "SASL_SSL")
-SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
 TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 MOST_LISTENERS: Final = 16
 LAST_PORT: Final = 65_535
 FROM_USERS: Final = "users"
 ANY: Final = "any"
-
-
-class Address(Protocol):
-    """An advertised address, of which the port may be missing."""
-
-    @property
-    def port(self) -> int | None: ...
 
 
 class Password(str):
@@ -36,15 +27,6 @@ class Password(str):
 
     def __repr__(self) -> str:
         return "Password(...)"
-
-
-class ListenerSpec(msgspec.Struct, frozen=True):
-    """A listener that each node has: node k listens on `port` + k, or on a free port if `port` is 0."""
-
-    name: str
-    protocol: str
-    host: str
-    port: int
 
 
 class Security(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +43,7 @@ class Security(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listeners_of(values: object, origins: Mapping[str, str], nodes: int, advertise: Address | None) -> tuple[ListenerSpec, ...]:
-    """Parse the listeners: texts such as OUTSIDE=SASL_SSL://127.0.0.1:9094, or a mapping of names to PROTOCOL://HOST:PORT. Raises
+    """Return the listeners of texts such as OUTSIDE=SASL_SSL://127.0.0.1:9094, or of a mapping of names to PROTOCOL://HOST:PORT. Raises
     ConfigError."""
     for name in ("host", "port"):
         if origins[name] != "default":
@@ -120,7 +102,7 @@ def _listener(text: object, origin: str, nodes: int) -> ListenerSpec:
 
 
 def users_of(values: object, origin: str) -> dict[str, Password]:
-    """Parse users: texts NAME:PASSWORD, or a mapping of names to passwords. Raises ConfigError, which shows no password."""
+    """Return the users of texts NAME:PASSWORD, or of a mapping of names to passwords. Raises ConfigError, which shows no password."""
     if isinstance(values, Mapping):
         pairs = [(str(name), ":", password) for name, password in values.items()]
     else:
@@ -156,10 +138,10 @@ def _check(listeners: Iterable[ListenerSpec], security: Security, origins: Mappi
     if (security.certificate is None) != (security.key is None):
         place = origins["tls-cert" if security.certificate else "tls-key"]
         raise ConfigError(f"{place}: a certificate needs its key: give both --tls-cert and --tls-key")
-    if protocols.isdisjoint(SASL) and (security.users or security.any_user):
+    if protocols.isdisjoint(WITH_SASL) and (security.users or security.any_user):
         place = origins["user" if security.users else "sasl"]
         raise ConfigError(f"{place}: no listener asks for users: add one such as --listener SASL=SASL_PLAINTEXT://127.0.0.1:9093")
-    if not protocols.isdisjoint(SASL) and not security.users and not security.any_user and mechanisms != ["OAUTHBEARER"]:
+    if not protocols.isdisjoint(WITH_SASL) and not security.users and not security.any_user and mechanisms != ["OAUTHBEARER"]:
         remedy = "add --user NAME:PASSWORD, or --sasl any, which accepts anybody"
         raise ConfigError(f"{origins['listener']}: nobody could authenticate: {remedy}")
     if security.settings.ssl_client_auth != "none" and security.certificate is not None and security.ca is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..core.java import numbers
 from ..text.printable import brief
@@ -18,6 +18,23 @@ MAX_RACK_NAME: Final = 200
 class ConfigError(ValueError):
     """Raised if a value of the configuration is wrong. The message names the place (flag, file, variable) and the remedy. The exit code
     is 2."""
+
+
+class Address(NamedTuple):
+    """An address that clients are told to connect to. A port of None means the port on which the node listens."""
+
+    host: str
+    port: int | None
+
+
+class ListenerSpec(NamedTuple):
+    """A listener that each node has: the first node listens on `port`, the next one on the next port, or each on a free one if `port` is 0.
+    """
+
+    name: str
+    protocol: str
+    host: str
+    port: int
 
 
 def whole_number(value: object, origin: str, low: int, high: int) -> int:

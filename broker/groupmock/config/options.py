@@ -18,6 +18,8 @@ class Option(NamedTuple):
     default: Any
     many: bool = False
     """True if the option may be given several times."""
+    secured: bool = False
+    """True if only a secured listener has a use for the option."""
 
 
 OPTIONS: Final = (
@@ -29,16 +31,19 @@ OPTIONS: Final = (
         "SASL_PLAINTEXT or SASL_SSL (repeatable; docs/how-to/secured-listeners.md)", (), many=True,
     ),
     Option("tls", "auto", "make throw-away certificates for TLS listeners, unless there is a --tls-cert", "auto"),
-    Option("tls-dir", "DIR", "where the throw-away certificates are written (default: a temporary folder, removed at the end)", None),
-    Option("tls-cert", "FILE", "certificate of TLS listeners with its chain (PEM)", None),
-    Option("tls-key", "FILE", "its private key (PEM, not encrypted)", None),
-    Option("tls-ca", "FILE", "CA certificates that sign those of clients (PEM; --set ssl.client.auth=required)", None),
+    Option(
+        "tls-dir", "DIR", "where the throw-away certificates are written (default: a temporary folder, removed at the end)", None,
+        secured=True,
+    ),
+    Option("tls-cert", "FILE", "certificate of TLS listeners with its chain (PEM)", None, secured=True),
+    Option("tls-key", "FILE", "its private key (PEM, not encrypted)", None, secured=True),
+    Option("tls-ca", "FILE", "CA certificates that sign those of clients (PEM; --set ssl.client.auth=required)", None, secured=True),
     Option(
         "user", "NAME:PASSWORD", "who may authenticate on SASL listeners (repeatable). Whoever lists processes sees a flag: "
-        "--users keeps it apart", (), many=True,
+        "--users keeps it apart", (), many=True, secured=True,
     ),
-    Option("users", "FILE", "the same in a file, one NAME:PASSWORD in each line", None),
-    Option("sasl", "users|any", "any: whoever authenticates by PLAIN or OAUTHBEARER is accepted; SCRAM needs users", "users"),
+    Option("users", "FILE", "the same in a file, one NAME:PASSWORD in each line", None, secured=True),
+    Option("sasl", "users|any", "any: whoever authenticates by PLAIN or OAUTHBEARER is accepted; SCRAM needs users", "users", secured=True),
     Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
     Option("first-node-id", "N", "id of the first node, the others count on from it (clients' own tests often expect node 0)", 1),
     Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),

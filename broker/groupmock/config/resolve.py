@@ -19,13 +19,14 @@ from ..core.settings import Quirks, Settings
 from . import profiles
 from .contradictions import OPENS, contradiction
 from .limits import Limits
+from .option_values import Address as Address
 from .option_values import ConfigError as ConfigError
-from .option_values import one_of, path_of, racks_of, run_name, whole_number, yes
+from .option_values import ListenerSpec, one_of, path_of, racks_of, run_name, whole_number, yes
 from .options import OPTIONS
 from .profiles import Profile
 
 if TYPE_CHECKING:
-    from .listeners import ListenerSpec, Security
+    from .listeners import Security
 
 ENVIRONMENT: Final = "GROUPMOCK_"
 ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
@@ -48,13 +49,6 @@ class TopicSpec(NamedTuple):
 
     name: str
     partitions: int
-
-
-class Address(NamedTuple):
-    """An address that clients are told to connect to. A port of None means the port on which the node listens."""
-
-    host: str
-    port: int | None
 
 
 class Like(NamedTuple):
@@ -238,7 +232,7 @@ def _options(
 
 def _without_listeners(config: Config) -> None:
     """Refuse options that only listeners of their own have a use for."""
-    for name in ("tls-dir", "tls-cert", "tls-key", "tls-ca", "user", "users", "sasl"):
+    for name in (option.name for option in OPTIONS if option.secured):
         if config.origins[name] != "default":
             raise ConfigError(
                 f"{config.origins[name]}: there is no secured listener: add one such as --listener SECURED=SASL_SSL://127.0.0.1:9093"

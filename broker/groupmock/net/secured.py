@@ -17,6 +17,7 @@ from ..security.plain import NAME as PLAIN
 from ..security.plain import PlainExchange
 from ..security.principals import NoPrincipal, Rule, distinguished_name, mapped
 from ..security.scram import NUMBERS, Keys, ScramExchange, keys_of, salted
+from ..security.settings import WITH_SASL, WITH_TLS
 from ..security.tokens import anything, unsecured
 from .guard import Guard
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from .driver import Driver
     from .tls import Handshakes
 
-TLS: Final = ("SSL", "SASL_SSL")
-SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
 NONCE_BITS: Final = 130
 DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 ANY_BUT_SCRAM: Final = ": --sasl any does not cover SCRAM, in which the server proves that it knows the password: name the user with --user"
@@ -76,9 +75,9 @@ class Secured:
 
     def protocol(self, connection: Connection, driver: Driver, security: str) -> asyncio.Protocol:
         """Return the protocol for the socket of a connection to a listener with this security protocol."""
-        if security in SASL:
+        if security in WITH_SASL:
             self.guard(connection, driver)
-        if security not in TLS:
+        if security not in WITH_TLS:
             return connection
         from .tls import Handshakes, TlsTransport  # Nothing of TLS is loaded before somebody needs it.
 

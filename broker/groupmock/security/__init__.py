@@ -1,1 +1,2 @@
-"""Secured listeners: SASL mechanisms and the order of an authentication (without IO), certificates, and the settings that clients need."""
+"""This package has what secured listeners need: SASL mechanisms and the order of an authentication (without IO), certificates, and the
+settings of clients."""

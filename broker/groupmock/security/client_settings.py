@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-TLS: Final = ("SSL", "SASL_SSL")
-SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
+from .settings import WITH_SASL, WITH_TLS
+
 PLAIN_LOGIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM_LOGIN: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -29,17 +29,17 @@ class ClientSecurity(msgspec.Struct, frozen=True, kw_only=True):
     def confluent_kafka(self) -> dict[str, Any]:
         """Return settings for confluent-kafka, and all that are made of librdkafka."""
         settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
-        if self.protocol in TLS:
+        if self.protocol in WITH_TLS:
             files = {"ssl.ca.location": self.ca, "ssl.certificate.location": self.certificate, "ssl.key.location": self.key}
             settings |= {name: path for name, path in files.items() if path is not None}
-        if self.protocol in SASL:
+        if self.protocol in WITH_SASL:
             settings |= {"sasl.mechanism": self.mechanism, "sasl.username": self.user, "sasl.password": self.password}
         return settings
 
     def kafka_python(self) -> dict[str, Any]:
         """Return keyword arguments for kafka-python."""
         arguments: dict[str, Any] = {"bootstrap_servers": self.bootstrap, "security_protocol": self.protocol}
-        if self.protocol in TLS:
+        if self.protocol in WITH_TLS:
             files = {"ssl_cafile": self.ca, "ssl_certfile": self.certificate, "ssl_keyfile": self.key}
             arguments |= {name: path for name, path in files.items() if path is not None}
         return arguments | self._sasl()
@@ -47,7 +47,7 @@ class ClientSecurity(msgspec.Struct, frozen=True, kw_only=True):
     def aiokafka(self) -> dict[str, Any]:
         """Return keyword arguments for aiokafka."""
         arguments: dict[str, Any] = {"bootstrap_servers": self.bootstrap, "security_protocol": self.protocol}
-        if self.protocol in TLS:
+        if self.protocol in WITH_TLS:
             context = ssl.create_default_context(cafile=self.ca)
             if self.certificate is not None:
                 context.load_cert_chain(self.certificate, self.key)
@@ -57,19 +57,19 @@ class ClientSecurity(msgspec.Struct, frozen=True, kw_only=True):
     def java(self) -> dict[str, str]:
         """Return properties for Java's clients, from release 2.7 on (PEM files, KIP-651)."""
         properties = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
-        if self.protocol in TLS and self.ca is not None:
+        if self.protocol in WITH_TLS and self.ca is not None:
             properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": self.ca}
-        if self.protocol in TLS and self.certificate is not None and self.key is not None:
+        if self.protocol in WITH_TLS and self.certificate is not None and self.key is not None:
             keystore = {"certificate.chain": _content(self.certificate), "key": _content(self.key), "type": "PEM"}
             properties |= {f"ssl.keystore.{name}": value for name, value in keystore.items()}
-        if self.protocol in SASL:
+        if self.protocol in WITH_SASL:
             login = SCRAM_LOGIN if self.mechanism.startswith("SCRAM") else PLAIN_LOGIN
             jaas = f'{login} required username="{_quoted(self.user)}" password="{_quoted(self.password)}";'
             properties |= {"sasl.mechanism": self.mechanism, "sasl.jaas.config": jaas}
         return properties
 
     def _sasl(self) -> dict[str, Any]:
-        if self.protocol not in SASL:
+        if self.protocol not in WITH_SASL:
             return {}
         return {"sasl_mechanism": self.mechanism, "sasl_plain_username": self.user, "sasl_plain_password": self.password}
 

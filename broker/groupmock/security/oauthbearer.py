@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from .outcomes import Accepted, Broken, Continues, Denied, Outcome, invalid
+from .outcomes import SASL_NAME, Accepted, Broken, Continues, Denied, Outcome, invalid
 
 NAME: Final = "OAUTHBEARER"
-_NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _PAIR: Final = r"[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01"
-FIRST: Final = re.compile(rf"n,(?:a=(?P<authorization>{_NAME}))?,\x01(?P<pairs>(?:{_PAIR})+)\x01")
+FIRST: Final = re.compile(rf"n,(?:a=(?P<authorization>{SASL_NAME}))?,\x01(?P<pairs>(?:{_PAIR})+)\x01")
 AUTH: Final = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_.a-zA-Z0-9]+)")
 UNDERSTOOD: Final = b"\x01"
 """The client's answer to a refusal, after which the server ends the exchange (RFC 7628, section 3.2.3)."""

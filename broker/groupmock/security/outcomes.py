@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+SASL_NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+"""A regular expression for a name in SCRAM and OAUTHBEARER, in which a comma and an equals sign are escaped (RFC 5802, saslname)."""
 
 
 class Continues(NamedTuple):
@@ -38,7 +41,7 @@ Outcome = Continues | Accepted | Denied | Broken
 
 
 class Exchange(Protocol):
-    """One authentication with one mechanism."""
+    """An authentication with one mechanism takes the client's tokens one by one."""
 
     def take(self, token: bytes) -> Outcome:
         """Handle the next token of the client."""

@@ -1,4 +1,4 @@
-"""PLAIN (RFC 4616): one token with authorization id, user name and password, separated by NUL.
+"""The mechanism PLAIN (RFC 4616) has one token with authorization id, user name and password, separated by NUL.
 
 The checks, their order and their texts are those of org.apache.kafka.common.security.plain.internals.PlainSaslServer (SEC-10 to SEC-13 in
 docs/kafka/security.md).

@@ -14,20 +14,19 @@ from hashlib import new as new_hash
 from hashlib import pbkdf2_hmac
 from typing import Final, NamedTuple
 
-from .outcomes import Accepted, Broken, Continues, Outcome, invalid, other_identity
+from .outcomes import SASL_NAME, Accepted, Broken, Continues, Outcome, invalid, other_identity
 
 HASHES: Final = {1: "sha256", 2: "sha512"}
 """Maps Kafka's number of a mechanism (ScramMechanism) to its hash."""
 NAMES: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 NUMBERS: Final = {name: number for number, name in NAMES.items()}
 
-_NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _VALUE: Final = r"[\x01-\x2b\x2d-\x7f]+"
 _PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _BASE64: Final = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
 _EXTENSIONS: Final = rf"(?:,[A-Za-z]+={_VALUE})*"
 FIRST: Final = re.compile(
-    rf"n,(?:a=(?P<authorization>{_NAME}))?,(?P<bare>(?:m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})(?P<extensions>{_EXTENSIONS}))"
+    rf"n,(?:a=(?P<authorization>{SASL_NAME}))?,(?P<bare>(?:m={_VALUE},)?n=(?P<name>{SASL_NAME}),r=(?P<nonce>{_PRINTABLE})(?P<extensions>{_EXTENSIONS}))"
 )
 FINAL: Final = re.compile(rf"(?P<without_proof>c={_BASE64},r=(?P<nonce>{_PRINTABLE})){_EXTENSIONS},p=(?P<proof>{_BASE64})")
 DELEGATION_TOKEN: Final = "tokenauth=true"
@@ -56,7 +55,7 @@ def salted(mechanism: int, password: str, salt: bytes, iterations: int) -> bytes
 
 
 class ScramExchange:
-    """One exchange of four messages. `keys(user)` returns what is kept of a user's password for this mechanism, or None. `nonce` is the
+    """An exchange of four messages. `keys(user)` returns what is kept of a user's password for this mechanism, or None. `nonce` is the
     server's part of the nonce. `remedy` is added to the reason why an unknown user is refused."""
 
     def __init__(self, mechanism: int, keys: Callable[[str], Keys | None], nonce: str, remedy: str = "") -> None:

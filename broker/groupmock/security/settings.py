@@ -12,6 +12,8 @@ MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 """The mechanisms that are served. Kafka also has GSSAPI."""
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """The names of Kafka's security protocols (SecurityProtocol)."""
+WITH_TLS: Final = ("SSL", "SASL_SSL")
+WITH_SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
 
 
 class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ..config.option_values import ListenerSpec
 from ..config.resolve import Config
 from ..core.events import PLAINTEXT
 from ..core.identity import Listener, Node
@@ -15,23 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Door(NamedTuple):
-    """A listener that each node has. `port` is that of the first node, or 0 for a free one on each node."""
-
-    name: str
-    protocol: str
-    host: str
-    port: int
-
-
-def doors_of(config: Config) -> list[Door]:
+def doors_of(config: Config) -> tuple[ListenerSpec, ...]:
     """Return the listeners of each node, of which the first one is the node's own address."""
-    if config.listeners:
-        return [Door(each.name, each.protocol, each.host, each.port) for each in config.listeners]
-    return [Door(PLAINTEXT, PLAINTEXT, config.host, config.port)]
+    return config.listeners or (ListenerSpec(PLAINTEXT, PLAINTEXT, config.host, config.port),)
 
 
-def port_of(config: Config, door: Door, node: int) -> int:
+def port_of(config: Config, door: ListenerSpec, node: int) -> int:
     """Return the port on which a listener of a node has to listen. 0 means any free port."""
     return door.port + node - config.first_node_id if door.port else 0
 
@@ -73,7 +63,7 @@ def listeners_at(config: Config, node: int, sockets: Mapping[str, socket.socket]
     return found
 
 
-def _listening(door: Door, port: int, named: bool) -> socket.socket:
+def _listening(door: ListenerSpec, port: int, named: bool) -> socket.socket:
     try:
         return listen(door.host, port)
     except OSError as failure:

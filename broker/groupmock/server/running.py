@@ -111,26 +111,27 @@ class Running:
     def client_security(self, listener: str | None, user: str | None, mechanism: str, certificate: bool) -> ClientSecurity:
         """Return what a client has to be told to reach a listener (None: the first one). Raises ConfigError."""
         from ..core.events import PLAINTEXT
-        from ..security.client_settings import SASL, TLS, ClientSecurity
+        from ..security.client_settings import ClientSecurity
+        from ..security.settings import WITH_SASL, WITH_TLS
 
         specs = {each.name: each.protocol for each in self.config.listeners} or {PLAINTEXT: PLAINTEXT}
         name = next(iter(specs)) if listener is None else listener
         if name not in specs:
             raise ConfigError(f"no listener {name!r}: there are {', '.join(specs)}")
         protocol, passwords = specs[name], self.cluster.credentials.passwords
-        if protocol in SASL:
+        if protocol in WITH_SASL:
             user = next(iter(passwords), "anybody") if user is None else user
             if user not in passwords and not (self.config.security is not None and self.config.security.any_user):
                 raise ConfigError(f"no user {user!r} has a password: there are {', '.join(passwords) or 'none'}")
-        files = self.tls.files if self.tls is not None and protocol in TLS else None
+        files = self.tls.files if self.tls is not None and protocol in WITH_TLS else None
         return ClientSecurity(
             bootstrap=self.bootstrap_of(name),
             protocol=protocol,
             ca=files.ca if files is not None else None,
             certificate=files.client_certificate if files is not None and certificate else None,
             key=files.client_key if files is not None and certificate else None,
-            user=user if protocol in SASL else None,
-            password=passwords.get(user or "", "anything") if protocol in SASL else None,
+            user=user if protocol in WITH_SASL else None,
+            password=passwords.get(user or "", "anything") if protocol in WITH_SASL else None,
             mechanism=mechanism,
         )
 

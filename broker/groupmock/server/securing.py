@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.extras import pip_install
 
-from ..config.listeners import TLS, Security
+from ..config.listeners import Security
 from ..net.secured import Secured
 from ..security.principals import rules_of
+from ..security.settings import WITH_TLS
 
 if TYPE_CHECKING:
     from ..config.resolve import Config
@@ -44,7 +45,7 @@ class TlsOfRun(NamedTuple):
 def tls_of(config: Config) -> TlsOfRun | None:
     """Read or make the certificates of the TLS listeners, if there are any. Raises CannotSecure."""
     assert config.security is not None
-    hosts = [each.host for each in config.listeners if each.protocol in TLS]
+    hosts = [each.host for each in config.listeners if each.protocol in WITH_TLS]
     if not hosts:
         return None
     if config.security.certificate is not None:

@@ -215,7 +215,7 @@ def again(*, wait: float = 0.0, mechanism: str = "PLAIN", token: bytes = TOKEN, 
 def past_the_session(talk: Talk) -> None:
     talk.handshake()
     talk.token(TOKEN)
-    time.sleep(1.7)
+    time.sleep(1.7)  # The session's end is Kafka's own clock.
     talk.end()
 
 

@@ -99,7 +99,7 @@ def all_operations(kind: int, quirks: Quirks) -> int:
 
 
 class Acl(NamedTuple):
-    """One rule of the authorizer. `host` is an address or `*`."""
+    """A rule of the authorizer. `host` is an address or `*`."""
 
     kind: int
     name: str

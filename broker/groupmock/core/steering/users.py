@@ -1,4 +1,4 @@
-"""Commands for users: who may authenticate on listeners with SASL."""
+"""These commands change who may authenticate on listeners with SASL."""
 
 from __future__ import annotations
 
