@@ -17,7 +17,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """One row of the table of figures. `floor` is a condition, `moonshot` an aim; a row without either is shown for comparison."""
+    """A row of the table of figures. `floor` is a condition, `moonshot` an aim; a row without either is shown for comparison."""
 
     key: str
     what: str

@@ -54,7 +54,7 @@ class LastWrite:
 
 
 class DriverLink:
-    """One connection to the driver that is measured."""
+    """A connection to the driver that is measured."""
 
     def __init__(self, driver: Driver, number: int) -> None:
         self.kept = LastWrite()

@@ -66,7 +66,7 @@ class Core:
 
 
 class Comparison:
-    """One seed: the same topics, groups, rules and requests at the broker and in the core."""
+    """A seed gives the same topics, groups, rules and requests at the broker and in the core."""
 
     def __init__(self, broker: Broker, release: str, seed: int) -> None:
         self.rng = Random(f"rights {release} {seed}")

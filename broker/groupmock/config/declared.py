@@ -17,7 +17,7 @@ class BadValue(ValueError):
 
 
 class Setting(NamedTuple):
-    """One setting that a class declares. `field` is the attribute of its class, `kind` is int, bool or str."""
+    """A setting is declared by a field of a class. `field` is the attribute of its class, `kind` is int, bool or str."""
 
     field: str
     kind: type

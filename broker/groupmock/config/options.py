@@ -9,7 +9,7 @@ from . import profiles
 
 
 class Option(NamedTuple):
-    """One option of groupmock: the flag `--name`, the key `name` of the TOML file, and the environment variable GROUPMOCK_NAME with
+    """An option of groupmock is the flag `--name`, the key `name` of the TOML file, and the environment variable GROUPMOCK_NAME with
     underscores. An option without a `metavar` is on or off."""
 
     name: str

@@ -34,7 +34,7 @@ class NotInTime(Exception):
 
 
 class ControlCall(NamedTuple):
-    """One HTTP request whose path, query and body were checked. `path` and `query` are structures made from texts, `body` from JSON;
+    """An HTTP request after its path, query and body were checked. `path` and `query` are structures made from texts, `body` from JSON;
     `raw` is the body as it came; `last_event` is the header Last-Event-ID of a client that resumes a stream."""
 
     path: Any

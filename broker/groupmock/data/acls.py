@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class AclRow(msgspec.Struct, frozen=True):
-    """One rule of the authorizer, in Kafka's words: ALLOW or DENY, the principal, the operation, the resource with its pattern, and the
-    address from which it holds."""
+    """A rule of the authorizer is told in Kafka's words: ALLOW or DENY, the principal, the operation, the resource with its pattern, and
+    the address from which it holds."""
 
     permission: str
     principal: str

@@ -1,4 +1,4 @@
-"""The in-process Broker: a mock cluster on a thread and an event loop of its own.
+"""The in-process Broker is a mock cluster on a thread and an event loop of its own.
 
 A blocking `wait_for` therefore does not stop clients on other threads. Clients on the event loop of the caller's thread would stop, and
 the broker warns about it. `with Broker(...) as broker` gives blocking calls, `async with Broker(...) as broker` the same names as

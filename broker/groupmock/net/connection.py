@@ -115,7 +115,7 @@ class Dispatcher(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """A client connection: first the methods that asyncio calls, then those that the driver calls. `call` is the open request, `inbox`
+    """A client connection has first the methods that asyncio calls, then those that the driver calls. `call` is the open request, `inbox`
     holds the bytes behind it."""
 
     __slots__ = (

@@ -86,9 +86,9 @@ class Generation:
 
 @dataclass(slots=True)
 class Phase:
-    """One stay of a group in a state of its rebalance. In PreparingRebalance members join, and in CompletingRebalance the group waits for
-    the leader's plan. In Assigning a consumer group waits for a heartbeat, which has the target computed, and in Reconciling for the
-    members that are not at the target. A further epoch begins another phase.
+    """A phase is a stay of a group in a state of its rebalance. In PreparingRebalance members join, and in CompletingRebalance the group
+    waits for the leader's plan. In Assigning a consumer group waits for a heartbeat, which has the target computed, and in Reconciling for
+    the members that are not at the target. A further epoch begins another phase.
 
     `reason` is the coordinator's sentence, and `cause` its code ("" in journals that have none). `spent` is the duration in ns: 0 while the
     phase lasts, and never negative even if a clock goes back.

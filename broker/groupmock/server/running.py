@@ -85,7 +85,7 @@ class Running:
         self.seed_data: SeedData | None = None
         """The seed data of the start. A reset applies it again."""
         self.not_copied: list[str] = []
-        """One sentence for each reason why parts of another cluster were not copied by `--like`."""
+        """The reasons why parts of another cluster were not copied by `--like`, a sentence each."""
         self.tls = tls
         """The certificates of the run, or None without a TLS listener."""
         self.closed = False

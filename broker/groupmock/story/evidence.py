@@ -27,7 +27,7 @@ NOTHING: Partitions = frozenset()
 
 
 class Reading:
-    """One member's reading of one partition, which began at `offset` at `at`. `position` is the offset of its last Fetch and `highest`
+    """A member's reading of a partition, which began at `offset` at `at`. `position` is the offset of its last Fetch and `highest`
     that of all. `back` is when a Fetch last went back, as after `seek`, `sent` when the broker first sent it records, and `until` when
     the member lost the partition."""
 

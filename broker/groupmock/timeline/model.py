@@ -32,7 +32,8 @@ OWNERSHIP: Final = (OWNED, PALE, UNOWNED, SHARED, UNKNOWN)
 
 
 class Life(msgspec.Struct, omit_defaults=True):
-    """One stay of a member in its group. `came` and `gone` say how, in a sentence; `cause` is the coordinator's word for why it left."""
+    """A life is a stay of a member in its group. `came` and `gone` say how, in a sentence; `cause` is the coordinator's word for why it
+    left."""
 
     since: int
     came: str
@@ -175,7 +176,7 @@ class Stretch(msgspec.Struct, array_like=True):
 
 
 class Group(msgspec.Struct, omit_defaults=True):
-    """One group of one journal; `source` is an index into `Timeline.sources`. Lanes are in the order in which their members were first
+    """A group of a journal; `source` is an index into `Timeline.sources`. Lanes are in the order in which their members were first
     seen. A process is named by its instance id or client id and is the same when it comes back as another member. `processes` are in the
     order of their names, those that came after the first picture of a run last. `owners` is the ownership map, and `headline` says in a few
     sentences what happened and what it cost."""
@@ -228,7 +229,7 @@ class HeldBack(msgspec.Struct, omit_defaults=True):
 
 
 class Source(msgspec.Struct, omit_defaults=True):
-    """One journal of the picture, drawn from `begin` to `end`. `notices` has a sentence for each thing that is missing or left out.
+    """A journal of the picture, drawn from `begin` to `end`. `notices` has a sentence for each thing that is missing or left out.
     `events` are those of no group. `transactions` are the lanes of transactional ids, `held_back` what they hold back, and `headline` says
     which transactions are open for long."""
 

@@ -20,7 +20,7 @@ WORST: Final = (SHARED, UNOWNED, PALE, UNKNOWN, OWNED)
 
 
 class MapItem(NamedTuple):
-    """One thing in a row of the map. `sign` is the name of a sign, and `process` an index into `Group.processes` or -1."""
+    """An item is a thing in a row of the map. `sign` is the name of a sign, and `process` an index into `Group.processes` or -1."""
 
     sign: str
     since: int

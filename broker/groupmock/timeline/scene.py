@@ -52,9 +52,9 @@ KINDS: Final = {"closed": "connection closed", "refused": "not let in", "says": 
 
 
 class Item(msgspec.Struct, array_like=True):
-    """One thing in a row: from `since`, for `lasted` ns. `sign` is an index into `Scene.signs`, and `process` the number of the process
-    whose colour it has, or -1. `tail` is how long its line lasts. `label`, `what` and `result` are indexes into `Scene.texts`, and `facts`
-    has pairs of an index into `Scene.facts` and a value."""
+    """An item stands in a row: from `since`, for `lasted` ns. `sign` is an index into `Scene.signs`, and `process` the number of the
+    process whose colour it has, or -1. `tail` is how long its line lasts. `label`, `what` and `result` are indexes into `Scene.texts`, and
+    `facts` has pairs of an index into `Scene.facts` and a value."""
 
     since: int
     lasted: int

@@ -41,7 +41,7 @@ TINT: Final = 0.3
 
 
 class Part(msgspec.Struct, array_like=True):
-    """One shape of a sign.
+    """A part is a shape of which a sign is drawn.
 
     `shape` is where in the sign's box it is drawn: "full", "left" and "bottom" are rectangles, "line" is a line along the middle, "edge"
     an outline. "glyph" is a path around the first point of time, made for a box of 12 pixels, and "letter" a character there; both are in

@@ -52,7 +52,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run that is to be played: a combination of scenario, protocol and sizes. `journal` is a folder to keep the journal in, and
+    """A run that is to be played is a combination of scenario, protocol and sizes. `journal` is a folder to keep the journal in, and
     `pictured` says that the result needs a picture."""
 
     stage: str

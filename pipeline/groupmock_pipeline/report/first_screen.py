@@ -45,7 +45,7 @@ Part = str | Link
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One of the five sentences, the advice that follows from it, and the lines below it."""
+    """A sentence of the first screen, the advice that follows from it, and the lines below it."""
 
     parts: tuple[Part, ...]
     advice: str

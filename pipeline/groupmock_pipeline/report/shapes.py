@@ -34,7 +34,8 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """One line per group with aggregates, sorted by the first one in descending order. `bars` is the head of the plotted value."""
+    """The table has a line per group with aggregates, sorted by the first one in descending order. `bars` is the head of the plotted
+    value."""
 
     title: str
     by: tuple[Value, ...]
@@ -47,8 +48,8 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One line per group with count, median, 90th and 99th percentile and maximum of one value, plotted. The largest groups come first.
-    A group with fewer than FEW values has no percentiles but the median, and is plotted value by value.
+    """The table has a line per group with count, median, 90th and 99th percentile and maximum of one value, plotted. The largest groups
+    come first. A group with fewer than FEW values has no percentiles but the median, and is plotted value by value.
 
     `of` names the lines of the table in the plural. `mark` is at most one aggregate that the plot shows beside them in the same unit.
     """
@@ -77,8 +78,8 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One table per value of `per`, with lines `down` and columns `across`. Each cell has one value, and a second one in brackets if it
-    differs. Plotted.
+    """The section has a table per value of `per`, with lines `down` and columns `across`. Each cell has one value, and a second one in
+    brackets if it differs. Plotted.
 
     `beside` is at most one, the second value. `titled` says how many of `per` are in the title; the others are in a note.
     """
@@ -164,7 +165,7 @@ class Plot:
 
 @dataclass(slots=True)
 class Shown:
-    """One section with its answers, and its plots as SVG by the answer's index.
+    """A section with its answers, and its plots as SVG by the answer's index.
 
     `missing`: the lake lacks the table. `empty`: the table has no lines. `trouble`: the table cannot be read.
     """

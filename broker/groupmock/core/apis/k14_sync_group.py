@@ -96,8 +96,8 @@ def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) 
 
 
 def _names_fit(turn: Turn, group: Group, message: SyncGroupRequest) -> bool:
-    """Do check S6: the protocol type and name of the SyncGroup must be those of the group. The old coordinator refuses every name in a
-    group that never had a generation."""
+    """Check, as rule S6 says, that the protocol type and name of the SyncGroup are those of the group. The old coordinator refuses every
+    name in a group that never had a generation."""
     if message.protocol_type != group.protocol_type:
         return False
     # In the initial delay Kafka 3.9 answers INCONSISTENT_GROUP_PROTOCOL (23) instead of REBALANCE_IN_PROGRESS (27) (P1-c5).

@@ -32,7 +32,7 @@ LEGEND: Final = (
 
 
 class Panel(NamedTuple):
-    """One map of a picture. Its figures count from `begin` (ns) on. `steps` are drawn above it: what was done, and when."""
+    """A panel of the picture has one map. Its figures count from `begin` (ns) on. `steps` are drawn above it: what was done, and when."""
 
     title: str
     found: OwnershipMap
