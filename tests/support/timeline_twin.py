@@ -25,8 +25,9 @@ from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, read_response
 from groupmock.rig.wire_rig import Wire
+from groupmock.rounds import OWNED
 from groupmock.timeline.drawing import Drawing
-from groupmock.timeline.model import Band, Double, Group, Hole, Lane, Timeline
+from groupmock.timeline.model import OWNERSHIP, Band, Group, Lane, Stretch, Timeline
 from groupmock.timeline.words import held_text
 from groupmock_codec.api_keys import (
     CREATE_TOPICS,
@@ -326,6 +327,7 @@ def without_times(timeline: Timeline) -> dict[str, list[Place]]:
     """
     (group,) = timeline.groups
     names = _names(group)
+    first = min(each.since for each in group.owners if OWNERSHIP[each.state] == OWNED)
     found: dict[str, list[Place]] = {
         "states": [(each.state, each.generation, each.members) for each in group.states],
         "rebalances": [
@@ -336,9 +338,11 @@ def without_times(timeline: Timeline) -> dict[str, list[Place]]:
             (each.number, names.get(each.leader), each.protocol, each.members, each.planned is not None, each.heard)
             for each in group.generations
         ],
-        "without an owner": [_span(timeline, group, each) for each in group.gaps],
-        "several owners": [
-            (*_span(timeline, group, each), *(names[group.lanes[lane].label] for lane in each.lanes)) for each in group.doubles
+        "owners": [
+            (OWNERSHIP[each.state], *(group.processes[one] for one in each.processes), *_span(timeline, group, each))
+            for each in group.owners
+            # A recording does not show when the leader's first assignment was accepted, from when on partitions want an owner.
+            if each.since > first or OWNERSHIP[each.state] == OWNED
         ],
     }
     for lane in group.lanes:
@@ -361,7 +365,7 @@ def _names(group: Group) -> dict[str, str]:
     return names
 
 
-def _span(timeline: Timeline, group: Group, span: Band | Hole | Double) -> Place:
+def _span(timeline: Timeline, group: Group, span: Band | Stretch) -> Place:
     return held_text(timeline, span.held), _stay(group, span.since), None if span.until is None else _stay(group, span.until)
 
 

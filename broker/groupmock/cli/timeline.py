@@ -1,7 +1,7 @@
 """Draw what happened to groups, out of journals: groupmock timeline JOURNAL... -o FILE [--group G] [--from T] [--to T] ...
 
 A lane per member, with what it owned, what it asked and how that was answered, faults, commands and findings; above them the group's
-states, its rebalances, and partitions without an owner or with several. FILE's name says the form: .html is a page that needs no network
+states, its rebalances, and who owned which partition. FILE's name says the form: .html is a page that needs no network
 (zoom, search, a table of the same facts), .svg stands still for paper and issues, .perfetto.json opens in ui.perfetto.dev. A JOURNAL may
 be plain, .gz or .zst, a folder, a pattern in quotes, or - for standard input; several are drawn one below the other, each from its own 0.
 With --compare the picture begins with what differs between two: rebalances, generations, moved partitions, time without an owner.

@@ -21,9 +21,8 @@ PALE: Final = "pale"
 UNOWNED: Final = "unowned"
 SHARED: Final = "two owners"
 UNKNOWN: Final = "unknown"
-Changed = Callable[[str, Partitions, Partitions, int, Sequence[Gap]], None]
-"""A listener that gets every change of ownership: member, partitions before and after, time (ns), and the periods without an owner that
-begin."""
+Changed = Callable[[str, Partitions, Partitions, int], None]
+"""A listener that gets every change of ownership: member, partitions before and after, and the time (ns)."""
 
 
 @dataclass(slots=True)
@@ -91,7 +90,7 @@ class Ownership:
             self._pale.setdefault(member, []).extend(gaps)
         self._show(before ^ partitions, at)
         if self.listeners.changed is not None and before != partitions:
-            self.listeners.changed(member, before, partitions, at, gaps)
+            self.listeners.changed(member, before, partitions, at)
         return gaps
 
     def lapses(self, member: str, at: int, but: Partitions = NOTHING) -> None:

@@ -7,7 +7,7 @@ refusals share one line (`folding`). A line about a refusal has the error's name
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from groupmock_codec.group_states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
@@ -24,7 +24,7 @@ from ..journal.rows import (
     RequestRow,
 )
 from ..journal.whose import asks_again, field
-from ..rounds import Gap, GroupFold, Listeners, Partition, Rebalance
+from ..rounds import GroupFold, Listeners, Partition, Rebalance
 from ..rounds.embedded import Partitions
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
 from . import offset_lines
@@ -87,7 +87,7 @@ class Tale:
         self.sync_phases = SyncPhases()
         self._reserved: dict[str, MemberRow] = {}  # Reserved member ids whose clients have not sent their second JoinGroup.
 
-    def _owns(self, member: str, before: Partitions, after: Partitions, at: int, _: Sequence[Gap]) -> None:
+    def _owns(self, member: str, before: Partitions, after: Partitions, at: int) -> None:
         person = self.people.here.get(member)
         self._begun.owns(member, before, after)
         self.evidence.owns(member, person.client_id if person is not None else None, before, after, at)

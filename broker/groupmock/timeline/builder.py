@@ -32,11 +32,11 @@ from ..journal.rows import (
     Row,
 )
 from ..journal.whose import field, group_of_command
-from ..rounds import Gap, Listeners, Rebalances, Span
+from ..rounds import Listeners, Rebalances, Span
 from ..story.headline import Headlines
 from ..story.words import count, facts, seconds, shortened, text
 from .group_track import Asking, GroupTrack, more_asking, more_events
-from .holdings import Room, Shared
+from .holdings import Room
 from .interned import Tables
 from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
 from .said import unsaid
@@ -50,8 +50,8 @@ MOST_SPECIAL: Final = 12_000
 MOST_EVENTS: Final = 6_000
 """At most this many faults, commands, findings and similar events are kept."""
 MOST_SPANS: Final = 60_000
-"""At most this many spans of time are kept of each kind for one journal: those of a member's partitions, of partitions without an owner,
-and of partitions with several owners."""
+"""At most this many spans of time are kept of each kind for one journal: those of a member's partitions, and four times as many of the
+ownership map."""
 GROUPS: Final = 200
 OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
@@ -101,7 +101,7 @@ class TimelineBuilder(RowReader):
         self._now = begin
         self._first: int | None = None
         most = self.limits()
-        self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans), Spans[Span](4 * most.spans))
+        self._room = Room(Spans[Band](most.spans), Spans[Span](4 * most.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
         """The printable names of groups that are not drawn, at most `most_others` of them."""
@@ -200,7 +200,6 @@ class TimelineBuilder(RowReader):
         begin = self._begin
         if begin:
             group.states = _lasting(group.states, begin)
-            group.gaps, group.doubles = _lasting(group.gaps, begin), _lasting(group.doubles, begin)
             group.owners = _lasting(group.owners, begin)
             for lane in group.lanes:
                 lane.bands = _lasting(lane.bands, begin)
@@ -216,8 +215,6 @@ class TimelineBuilder(RowReader):
                 yield f"{dots.dropped} {what} are not drawn: there was no room"
         for spans, what in (
             (self._room.bands, "bands"),
-            (self._room.gaps, "gaps"),
-            (self._room.doubles, "double owners"),
             (self._room.owners, "parts of the ownership map"),
         ):
             if spans.dropped:

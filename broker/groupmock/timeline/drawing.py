@@ -96,8 +96,8 @@ class Drawing:
         if self._group is not None and not self._groups:
             there = f"there are {listed(sorted(self._others))}" if self._others else "there is none at all"
             raise Nothing(f"no group {text(self._group)!r} in these rows: {there}")
-        topics, sets = self._tables.settled(self._groups)
-        drawn = Timeline(__version__, self._sources, self._groups, topics, sets, list(self._tables.texts))
+        groups, topics, sets = self._tables.settled(self._groups)
+        drawn = Timeline(__version__, self._sources, groups, topics, sets, list(self._tables.texts))
         drawn.comparisons = compared(drawn) if compare else []
         return drawn
 

@@ -62,6 +62,7 @@ class GroupTrack:
         self._tables = tables
         self._states: list[State] = []
         self._rounds: list[Round] = []
+        self._last: Rebalance | None = None  # Answers that come after its end may still add moves to it.
         self._generations: list[GenerationFacts] = []
         self._newest: Generation | None = None
         self._processes: dict[str, int] = {}
@@ -82,8 +83,7 @@ class GroupTrack:
 
     def over(self, found: Rebalance) -> None:
         """Note a rebalance when it has ended, or at the end of the journal."""
-        if len(self._rounds) < MOST_STATES:
-            self._rounds.append(self._round(found))
+        self._rounds, self._last = self._ended(), found
 
     def generation(self, fold: GroupFold) -> None:
         """Note the newest generation, once for each. Everything about the generation before is known by then."""
@@ -98,7 +98,7 @@ class GroupTrack:
         """Return the group up to now, with lists of its own, because more rows may come. `asked`, `done` are those of all groups of the
         journal; `under_way` is a rebalance that has not ended. `fold` is None if the group never existed. If `begin` is given, the owners
         of partitions are unknown from then on until the rows show them."""
-        rounds = [*self._rounds, *([self._round(under_way)] if under_way is not None else [])]
+        rounds = [*self._ended(), *([self._round(under_way)] if under_way is not None else [])]
         found = Group(self.name, source, [*self._states], rounds, [*self._generations, *self._newest_facts()])
         marks: defaultdict[int, list[Mark]] = defaultdict(list)
         befell: defaultdict[int, list[Event]] = defaultdict(list)
@@ -120,7 +120,6 @@ class GroupTrack:
             process = self._process(process_of[lane.member_id]) if lane.member_id in process_of else -1
             found.lanes.append(structs.replace(lane, process=process, bands=bands, marks=marks[place], events=befell[place]))
         found.events.sort(key=lambda each: each.at)
-        found.gaps, found.doubles = self.holdings.gaps(), self.holdings.doubles()
         found.owners = self.holdings.stretches(self._process, begin)
         found.processes = [text(each) for each in self._processes]
         found.name = text(self.name)
@@ -130,7 +129,13 @@ class GroupTrack:
         """Forget everything that ended before a time (ns)."""
         self._states = [each for each in self._states if each.until is None or each.until >= before]
         self._rounds = [each for each in self._rounds if each.ended is None or each.ended >= before]
+        if self._last is not None and self._last.ended is not None and self._last.ended < before:
+            self._last = None
         self._generations = [each for each in self._generations if each.began >= before]
+
+    def _ended(self) -> list[Round]:
+        last = [] if self._last is None or len(self._rounds) >= MOST_STATES else [self._round(self._last)]
+        return [*self._rounds, *last]
 
     def _process(self, name: str) -> int:
         return self._processes.setdefault(name, len(self._processes))

@@ -59,8 +59,6 @@ class Growing(TimelineBuilder):
             self._events,
             *self._tracks.values(),
             room.bands,
-            room.gaps,
-            room.doubles,
             room.owners,
         ]
         for each in kept:
@@ -73,7 +71,7 @@ class Growing(TimelineBuilder):
         groups = [self._so_far(begin, end)] if self._group in self._tracks else []
         if groups and self._lanes_at_first is None:
             self._lanes_at_first = len(self._tracks[self._group].lanes.all)
-        topics, sets = self._tables.settled(groups)
+        groups, topics, sets = self._tables.settled(groups)
         header = self._header
         events = [each for (group, *_), found in self._events.items() if group is None for each in found if each.until >= begin]
         source = Source(
@@ -92,8 +90,6 @@ class Growing(TimelineBuilder):
         found.headline = self.headlines.of(self._group)
         self._without_answer(found, end)
         found.states = [each for each in found.states if each.until is None or each.until >= begin]
-        found.gaps = [each for each in found.gaps if each.until is None or each.until >= begin]
-        found.doubles = [each for each in found.doubles if each.until is None or each.until >= begin]
         found.owners = [each for each in found.owners if each.until is None or each.until >= begin]
         found.rounds = [each for each in found.rounds if each.ended is None or each.ended >= begin]
         found.generations = [each for each in found.generations if each.began >= begin]
@@ -112,18 +108,13 @@ class Growing(TimelineBuilder):
                 found.lanes[self._tracks[self._group].lanes.place(member)].marks.append(mark)
 
     def _seen_lanes(self, found: Group, begin: int) -> None:
-        """Remove the lanes of members that show nothing in the drawn time. The bands are copied, because their numbers belong to this
-        picture only."""
-        places: dict[int, int] = {}
+        """Remove the lanes of members that show nothing in the drawn time."""
         kept: list[Lane] = []
-        for place, lane in enumerate(found.lanes):
+        for lane in found.lanes:
             lives = [each for each in lane.lives if each.until is None or each.until >= begin]
-            bands = [structs.replace(each) for each in lane.bands if each.until is None or each.until >= begin]
+            bands = [each for each in lane.bands if each.until is None or each.until >= begin]
             marks = [each for each in lane.marks if max(each.until, each.at + each.latency) >= begin]
             events = [each for each in lane.events if each.until >= begin]
             if lives or bands or marks or events:
-                places[place] = len(kept)
                 kept.append(structs.replace(lane, lives=lives, bands=bands, marks=marks, events=events))
         found.lanes = kept
-        for double in found.doubles:
-            double.lanes = [places[each] for each in double.lanes if each in places]

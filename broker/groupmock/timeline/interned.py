@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
+from typing import TypeVar
+
+from msgspec import structs
 
 from ..rounds import Partitions
 from ..text.printable import printable
-from .model import Band, Double, Group, Hole, Stretch, Topics
+from .model import Band, Group, Stretch, Topics
 from .said import Unsaid
+
+H = TypeVar("H", Band, Stretch)
 
 
 class Tables:
@@ -40,24 +45,23 @@ class Tables:
         self.texts.clear()
         self._said.clear()
 
-    def settled(self, groups: Iterable[Group]) -> tuple[list[str], list[list[Topics]]]:
-        """Return the names of topics, and the sets of partitions that these groups use, numbered anew because unused sets are left out."""
-        wanted = list(self.sets)
-        used: dict[int, int] = {}
-        for span in _holding(groups):
-            span.held = used.setdefault(span.held, len(used))
+    def settled(self, groups: Iterable[Group]) -> tuple[list[Group], list[str], list[list[Topics]]]:
+        """Return copies of the groups, the names of topics, and the sets of partitions that these groups use. Unused sets are left out, so
+        the copies number them anew."""
+        wanted, used = list(self.sets), dict[int, int]()
+
+        def renumbered(spans: list[H]) -> list[H]:
+            return [structs.replace(each, held=used.setdefault(each.held, len(used))) for each in spans]
+
+        copies = [
+            structs.replace(
+                group, owners=renumbered(group.owners), lanes=[structs.replace(lane, bands=renumbered(lane.bands)) for lane in group.lanes]
+            )
+            for group in groups
+        ]
         topics: dict[str, int] = {}
         sets = [_topics(wanted[place], topics) for place in used]
-        return list(topics), sets
-
-
-def _holding(groups: Iterable[Group]) -> Iterator[Band | Hole | Double | Stretch]:
-    for group in groups:
-        yield from group.gaps
-        yield from group.doubles
-        yield from group.owners
-        for lane in group.lanes:
-            yield from lane.bands
+        return copies, list(topics), sets
 
 
 def _topics(partitions: Partitions, topics: dict[str, int]) -> list[Topics]:

@@ -147,23 +147,6 @@ class Round(msgspec.Struct, omit_defaults=True):
     completing: int = 0
 
 
-class Hole(msgspec.Struct, array_like=True):
-    """Partitions that had an owner and have none for a time."""
-
-    since: int
-    until: int | None
-    held: int
-
-
-class Double(msgspec.Struct, array_like=True):
-    """Partitions that had several owners at once for a time. `lanes` has indexes into `Group.lanes`."""
-
-    since: int
-    until: int | None
-    held: int
-    lanes: list[int]
-
-
 class Stretch(msgspec.Struct, array_like=True):
     """Partitions whose ownership was alike for a time: a part of the ownership map (`groupmock.rounds.Span`). `state` is an index into
     OWNERSHIP, and `processes` has indexes into `Group.processes`."""
@@ -186,8 +169,6 @@ class Group(msgspec.Struct, omit_defaults=True):
     states: list[State] = []
     rounds: list[Round] = []
     generations: list[GenerationFacts] = []
-    gaps: list[Hole] = []
-    doubles: list[Double] = []
     processes: list[str] = []
     owners: list[Stretch] = []
     lanes: list[Lane] = []

@@ -18,10 +18,8 @@ from .model import (
     WAITS,
     Band,
     Comparison,
-    Double,
     Event,
     Group,
-    Hole,
     Lane,
     Life,
     Mark,
@@ -253,10 +251,6 @@ class SceneBuilder:
         self.add("state", "state", place, of, [self._state(each, source) for each in group.states])
         if group.rounds or group.generations:
             self.add("rebalances", "rebalances", place, of, self._rebalances(group, source))
-        if group.gaps:
-            self.add("gap", "without an owner", place, of, [self._hole("gap", each, source) for each in group.gaps])
-        if group.doubles:
-            self.add("double", "several owners", place, of, [self._double("double", each, group, source) for each in group.doubles])
         if group.events:
             self.add("events", "events", place, of, [self._event(each, " row") for each in group.events])
         self._map(group, place)
@@ -288,21 +282,6 @@ class SceneBuilder:
             moved_partitions="not known" if each.moves is None else each.moves, preparing=each.preparing, completing=each.completing,
         )  # fmt: skip
 
-    def _hole(self, sign: str, hole: Hole, source: Source) -> Item:
-        partitions = self.timeline.partitions(hole.held)
-        return self.item(
-            sign, hole.since, _end(hole.until, source), f"{count(partitions, 'partition')} without an owner",
-            "" if hole.until is not None else "to the end", str(partitions), partitions=held_text(self.timeline, hole.held),
-        )  # fmt: skip
-
-    def _double(self, sign: str, double: Double, group: Group, source: Source) -> Item:
-        partitions = self.timeline.partitions(double.held)
-        return self.item(
-            sign, double.since, _end(double.until, source), f"{count(partitions, 'partition')} with {len(double.lanes)} owners",
-            "" if double.until is not None else "to the end", str(partitions) if sign == "double" else "",
-            partitions=held_text(self.timeline, double.held), owners=", ".join(group.lanes[each].label for each in double.lanes),
-        )  # fmt: skip
-
     def _map(self, group: Group, place: int) -> None:
         for row in map_rows(self.timeline, group):
             items = [
@@ -318,12 +297,8 @@ class SceneBuilder:
 
     def _lanes(self, group: Group, place: int, source: Source) -> None:
         """Add the lanes in the order of their clients. A client that comes back as another member has its lanes side by side."""
-        shared: dict[int, list[Item]] = {}
-        for each in group.doubles:
-            for owner in each.lanes:
-                shared.setdefault(owner, []).append(self._double("same", each, group, source))
         for arrival, lane in sorted(enumerate(group.lanes), key=lambda each: _by_client(each[1])):
-            items = [*self._lane(lane, lane.process, source), *shared.get(arrival, [])]
+            items = [*self._lane(lane, lane.process, source)]
             pinned = any(self._layer(each) == PINS and self._signs[each.sign].name != "aside" for each in items)
             words = " ".join(each for each in (lane.member_id, lane.client_id, lane.instance, lane.library, lane.host) if each)
             facts = self.facts(

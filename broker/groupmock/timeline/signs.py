@@ -32,7 +32,7 @@ HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
 first colour again, with a pattern."""
 TILE: Final = 6
 PATTERNS: Final = {
-    "gap": ("M0 6L6 0", "bad"), "double": ("M0 6L6 0M0 0L6 6", "bad"), "own1": ("M0 6L6 0", "ink"), "own2": ("M3 0V6", "ink"),
+    "held": ("M0 1.5H3M3 4.5H6", "warn"), "double": ("M0 6L6 0M0 0L6 6", "bad"), "own1": ("M0 6L6 0", "ink"), "own2": ("M3 0V6", "ink"),
     "own3": ("M0 0L6 6", "ink"), "own4": ("M0 3H6", "ink"), "own5": ("M0 6L6 0M0 0L6 6", "ink"),
 }  # fmt: skip
 """Maps the name of a pattern to the path on its tile of 6 x 6 pixels and to the role of its colour. `own1` is that of the processes 9 to
@@ -132,23 +132,19 @@ SIGNS: Final[dict[str, Sign]] = {
     for sign in [
         Sign("life", (Part("full", "life"), Part("left", "ink")), (2, -2), (2, -2), LIFE, words="a member's stay in the group"),
         bar("band", "own", (-18, 15), "what a member owns, in the colour of its process", (-11, 10)),
-        Sign("same", (Part("full", "double"), Part("edge", "", 1, "", "bad")), (-23, 5), (-13, 3), OVER),
         *(bar(f"state {state}", colour, ROW) for state, colour in STATES.items()),
         bar("state", "quiet", ROW),
         Sign("rebalance", (Part("bottom", "quiet"), Part("bottom", "quiet")), ROW, ROW, BANDS, words="a rebalance"),
         Sign("generation", (Part("glyph", "ink", 1, TICK),), ROW, ROW, SPECIAL, "beside", 4, point=True, words="a generation"),
-        Sign("gap", (Part("full", "gap"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside", words="partitions that nobody owns"),
-        Sign(
-            "double", (Part("full", "double"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside",
-            words="partitions that several members own",
-        ),
         Sign(OWNED, (Part("full", "own"),), CELL, CELL, BANDS, "inside", words="a partition, in the colour of the process that owns it"),
         Sign(
             PALE, (Part("full", "own", PALE_TINT),), CELL, CELL, BANDS, "inside",
             words="its owner's connection is gone, the session still runs",
         ),
         Sign(UNOWNED, (Part("line", "bad"),), CELL, CELL, BANDS, words="nobody owns it"),
-        Sign(SHARED, (Part("full", "double"), Part("edge", "", 1, "", "bad")), CELL, CELL, BANDS, "inside"),
+        Sign(
+            SHARED, (Part("full", "double"), Part("edge", "", 1, "", "bad")), CELL, CELL, BANDS, "inside", words="several members own it"
+        ),
         Sign(UNKNOWN, (Part("full", "life"),), CELL, CELL, BANDS),
         Sign("several", (Part("full", "quiet", PALE_TINT),), ROW, ROW, BANDS, "inside"),
         Sign(f"{UNOWNED} together", (Part("full", "ground"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside"),
@@ -161,7 +157,7 @@ SIGNS: Final[dict[str, Sign]] = {
         Sign("committed", (Part("glyph", "good", 1, TICKED),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="committed"),
         Sign("aborted", (Part("glyph", "", 1, CROSS, "bad"),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="aborted"),
         Sign(
-            "held back", (Part("full", "ground"), Part("full", "gap"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside",
+            "held back", (Part("full", "ground"), Part("full", "held"), Part("edge", "", 1, "", "warn")), ROW, ROW, BANDS, "inside",
             words="records behind the last stable offset",
         ),
         *(_mark(api, result) for api in GLYPHS for result in ("ok", "led", "open", "no")),

@@ -210,7 +210,7 @@ def test_a_refused_number_is_marked_in_its_field(crowd, visit) -> None:
     page = here.steady(3)
     page.fill("#step-ms", "2678400001")
     page.keyboard.press("Enter")
-    until(page, "() => document.querySelector('#step .said').textContent.includes('31 days at most')")
+    until(page, "() => document.querySelector('#step .said')?.textContent.includes('31 days at most')")
     assert page.get_attribute("#step-ms", "aria-invalid") == "true"
 
 

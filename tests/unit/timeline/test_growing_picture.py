@@ -42,8 +42,8 @@ def facts(picture: Timeline) -> object:
         )
         for each in group.lanes
     ]  # fmt: skip
-    gaps = [(each.since, each.until, picture.sets[each.held]) for each in group.gaps]
-    return msgspec.to_builtins([sorted(lanes), gaps, group.states, group.rounds, group.generations])
+    owners = [(each.since, each.until, each.state, each.processes, picture.sets[each.held]) for each in group.owners]
+    return msgspec.to_builtins([sorted(lanes), owners, group.states, group.rounds, group.generations])
 
 
 def test_it_is_at_every_row_the_picture_of_the_rows_so_far() -> None:
@@ -103,7 +103,8 @@ def test_what_is_over_is_forgotten_and_who_owns_something_still_does() -> None:
     (group,) = grows.picture(0, end).groups
     assert [each.state for each in group.states] == ["Stable"]
     assert [(len(lane.marks), len(lane.bands)) for lane in group.lanes if lane.bands] == [(0, 1), (0, 1)]
-    assert group.rounds == [] == group.gaps
+    assert group.rounds == []
+    assert all(each.until is None for each in group.owners)
 
 
 def test_masses_make_it_worn(monkeypatch: pytest.MonkeyPatch) -> None:

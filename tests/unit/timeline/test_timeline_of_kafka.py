@@ -28,7 +28,7 @@ def test_the_scenario_has_what_a_picture_can_show() -> None:
         "member_left", "session_expired", "replaced",
     }  # fmt: skip
     assert [heard for *_, heard in found["generations"]] == [3, 2, 1, 2, 3], "who takes another's place is not one more that was told"
-    assert found["without an owner"]
+    assert {state for state, *_ in found["owners"]} == {"owned", "pale", "unowned"}
     assert ("OffsetCommit", "ILLEGAL_GENERATION", 1) in found["anna.0: asks"]
 
 

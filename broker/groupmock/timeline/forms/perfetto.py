@@ -7,26 +7,20 @@ and everything else as instants ("i"). `ts` and `dur` are microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 from ...rounds import OWNED
 from ...text.printable import ascii_json
-from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
+from ..model import APIS, OK, Event, Group, Lane, Mark, Timeline
 from ..ownership_rows import map_rows
 from ..words import held_text
 
-STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE, FIRST_PARTITION = 1, 2, 3, 4, 5, 10, 100_000
+STATES, ROUNDS, EVENTS, FIRST_LANE, FIRST_PARTITION = 1, 2, 3, 10, 100_000
 """The numbers that the rows of a group have as threads of the trace."""
-THREADS: Final = {
-    STATES: "group state",
-    ROUNDS: "rebalances",
-    HOLES: "without an owner",
-    DOUBLES: "several owners",
-    EVENTS: "events of the group",
-}
+THREADS: Final = {STATES: "group state", ROUNDS: "rebalances", EVENTS: "events of the group"}
 PARKED_NS: Final = 1_000_000
 """A request that waited longer than this many ns is drawn as a slice with a duration."""
 Trace = dict[str, Any]
@@ -63,8 +57,6 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
         yield _slice(process, STATES, state.state, state.since, state.until, end, args)
     for each in group.rounds:
         yield _slice(process, ROUNDS, f"rebalance {each.number}", each.began, each.ended, end, msgspec.to_builtins(each))
-    yield from _overlapping(timeline, process, HOLES, "nobody owns", group.gaps, end)
-    yield from _overlapping(timeline, process, DOUBLES, "several own", group.doubles, end)
     yield from (_instant(process, EVENTS, each) for each in group.events)
     yield from _ownership(timeline, process, group)
     for place, lane in enumerate(group.lanes):
@@ -80,14 +72,6 @@ def _ownership(timeline: Timeline, process: int, group: Group) -> Iterator[Trace
         for each in row.items:
             name = each.owners if each.sign == OWNED else each.what
             yield _slice(process, thread, name, each.since, each.until, each.until, {"state": each.sign, "owners": each.owners})
-
-
-def _overlapping(timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int) -> Iterator[Trace]:
-    """Yield slices that may overlap as asynchronous ones, because slices of one thread may be nested but must not overlap."""
-    for number, span in enumerate(spans, 1):
-        until = end if span.until is None else span.until
-        told = f"{name} {held_text(timeline, span.held)}"
-        yield from _waited(process, thread, told, span.since, until, f"{process}.{thread}.{number}", {})
 
 
 def _lane(timeline: Timeline, process: int, thread: int, lane: Lane, end: int) -> Iterator[Trace]:
