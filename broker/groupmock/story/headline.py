@@ -9,27 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 from ..journal.read import UnknownRow
-from ..journal.rows import ClientRow, CommandRow, MemberRow, NoteRow, Row
+from ..journal.rows import ClientRow, CommandRow, MemberRow, Row
 from ..rounds import Gap, GroupFold, Partition, Rebalance, Rebalances
 from .words import count, partitions_text, text
 
 NOTABLE: Final = NS_PER_S // 2
 """A period without an owner is told if it lasted at least this long (ns)."""
 HANGS: Final = NS_PER_S
-"""An unfinished rebalance or transaction is told if it lasts at least this long (ns)."""
+"""An unfinished rebalance is told if it lasts at least this long (ns)."""
 KEPT: Final = 1_000
-"""At most this many removed members, processes, costs and transactional ids are remembered, each."""
+"""At most this many removed members, processes and costs are remembered, each."""
 NAMED: Final = 3
 EXPIRED, LEFT, SILENT, REPLACED = "session_expired", "member_left", "member_silent", "replaced"
 SESSION: Final = re.compile(r" expired after (\d+) ms$")
+JOINED: Final = "member_joined"
 KILLED: Final = "killed"
 """The `what` of a client row that says that the client's process was killed."""
+LISTED: Final = 16
+"""At most this many partitions are named; more are counted."""
+
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Removal(NamedTuple):
@@ -71,14 +78,32 @@ class Cost:
         self.lapsed = gap.lapsed
 
 
+class Event(NamedTuple):
+    """A reason for which partitions had no owner, and what it cost. `rebalance` is what the rebalance that followed cost on top of that."""
+
+    reason: Reason
+    cost: Cost
+    rebalance: Cost | None
+
+    @property
+    def total(self) -> int:
+        return self.cost.total + (self.rebalance.total if self.rebalance is not None else 0)
+
+    @property
+    def longest(self) -> int:
+        return max(self.cost.longest, self.rebalance.longest if self.rebalance is not None else 0)
+
+
 class GroupCosts:
-    """The events of one group that its headline tells. `gaps` are those that have not ended, with the rebalance in which they began. The
-    last rebalance is kept, because answers that come after its end may add to it."""
+    """The events of one group that its headline tells. `gaps` are those that have not ended, with the rebalance in which they began, and
+    `total` has the partition-ns of the others. `joined` maps processes to the time when they last joined. The last rebalance is kept,
+    because answers that come after its end may add to it."""
 
     def __init__(self) -> None:
-        self.rebalances = 0
-        self.joined: dict[str, None] = {}
+        self.rebalances = self.total = 0
+        self.joined: dict[str, int] = {}
         self.left: dict[str, None] = {}
+        self.back: dict[str, None] = {}
         self.removed: dict[tuple[str, int], Removal] = {}
         self.gaps: list[tuple[Gap, Rebalance]] = []
         self.costs: dict[Reason, Cost] = {}
@@ -95,6 +120,7 @@ class GroupCosts:
                 self.gaps.append((gap, rebalance))
             else:
                 self.add(self.costs, gap, rebalance, now)
+                self.total += gap.lasted(0, now)
         if len(self.costs) > KEPT:
             dearest = sorted(self.costs, key=lambda each: self.costs[each].total, reverse=True)[: KEPT // 2]
             self.costs = {each: self.costs[each] for each in dearest}
@@ -108,20 +134,38 @@ class GroupCosts:
         return None if None in found else sum(each or 0 for each in found)
 
     def add(self, costs: dict[Reason, Cost], gap: Gap, rebalance: Rebalance | None, now: int) -> None:
-        pale = gap.lapsed is None or gap.lapsed > gap.since
+        pale = _is_pale(gap)
         if pale or (gap.process, gap.since) in self.removed or rebalance is None:
             reason = Reason(gap.process, gap.since, pale, "")
         else:
             reason = Reason("", rebalance.began, False, rebalance.cause)
         costs.setdefault(reason, Cost()).add(gap, now)
 
-    def now(self, fold: GroupFold, now: int) -> dict[Reason, Cost]:
-        """Return the costs up to now, with those of gaps that have not ended."""
+    def now(self, fold: GroupFold, now: int) -> tuple[list[Event], int]:
+        """Return the events up to now, the dearest first, and the partition-ns of all. Partitions without an owner in a group
+        without members do not count, unless the connection of their owner ended first."""
         costs = {reason: replace(each, partitions=set(each.partitions)) for reason, each in self.costs.items()}
+        total, deserted = self.total, fold.state in (EMPTY, DEAD)
         lost = ((gap, None) for gap in fold.lost)
         for gap, rebalance in (*self.gaps, *_gaps(self._last), *_gaps(fold.rebalance), *lost):
-            self.add(costs, gap, rebalance, now)
-        return costs
+            if not (deserted and gap.until is None and not _is_pale(gap)):
+                self.add(costs, gap, rebalance, now)
+                total += gap.lasted(0, now)
+        return sorted(self._events(costs), key=lambda each: each.total, reverse=True), total
+
+    def _events(self, costs: dict[Reason, Cost]) -> Iterator[Event]:
+        """Yield the costs, that of a rebalance together with that of the removal which began it."""
+        rebalances = {reason.at: reason for reason in costs if not reason.process}
+        for reason, cost in costs.items():
+            if reason.process:
+                began = rebalances.pop(cost.lapsed if reason.pale and cost.lapsed is not None else reason.at, None)
+                yield Event(reason, cost, None if began is None else costs[began])
+        yield from (Event(reason, costs[reason], None) for reason in rebalances.values())
+
+
+def _is_pale(gap: Gap) -> bool:
+    """Return whether the gap began when the connection of the owner ended."""
+    return gap.lapsed is None or gap.lapsed > gap.since
 
 
 def _gaps(rebalance: Rebalance | None) -> Iterator[tuple[Gap, Rebalance]]:
@@ -137,7 +181,6 @@ class Headlines:
         self._groups: dict[str, GroupCosts] = {}
         self._killed: dict[str, int] = {}
         self._ordered = -1
-        self._open: dict[str, int] = {}  # Maps transactional ids to when their open transaction began.
         self._begin: int | None = None
         self._now = 0
 
@@ -153,8 +196,6 @@ class Headlines:
             self._killed[row.client] = row.t
         elif isinstance(row, CommandRow):
             self._ordered = row.t
-        elif isinstance(row, NoteRow) and row.what == "transaction_moved":
-            self._transaction(row)
 
     def until(self, now: int) -> None:
         """Extend what has not ended to a time (ns of the run) after the last row."""
@@ -169,14 +210,6 @@ class Headlines:
         rebalances = costs.rebalances + (fold.rebalance is not None)
         return " ".join(self._sentences(fold, costs, rebalances)) if rebalances else ""
 
-    def of_transactions(self) -> str:
-        """Return a sentence for each transaction that is open for long, "" if there is none."""
-        long = [(name, since) for name, since in self._open.items() if self._now - since >= HANGS]
-        return " ".join(
-            f"The transaction of {text(name)} is open since {_at(since)}: read_committed readers do not get past its records."
-            for name, since in long[:NAMED]
-        )
-
     # -- rows
 
     def _of(self, group: str) -> GroupCosts:
@@ -188,48 +221,41 @@ class Headlines:
             return
         costs, process = self._of(row.group), fold.processes.of(row.member_id)
         if row.what == "added":
-            costs.joined[process] = None
+            if process in costs.left:
+                _remember(costs.back, process, None)
+            _remember(costs.joined, process, row.t)
             return
         found = SESSION.search(row.reason)
         if row.cause == LEFT or row.what == "away":
-            costs.left[process] = None
-        if len(costs.removed) >= KEPT:
-            del costs.removed[next(iter(costs.removed))]
+            _remember(costs.left, process, None)
         cause = {"away": LEFT, REPLACED: REPLACED}.get(row.what, row.cause or "")
-        costs.removed[process, row.t] = Removal(cause, found[1] if found is not None else None, self._ordered == row.t)
-
-    def _transaction(self, row: NoteRow) -> None:
-        name, after = str(row.fields.get("transactional_id")), str(row.fields.get("after"))
-        if after != "Ongoing":
-            self._open.pop(name, None)
-        elif name not in self._open and len(self._open) < KEPT:
-            self._open[name] = row.t
+        _remember(costs.removed, (process, row.t), Removal(cause, found[1] if found is not None else None, self._ordered == row.t))
 
     # -- sentences
 
     def _sentences(self, fold: GroupFold, costs: GroupCosts, rebalances: int) -> Iterator[str]:
-        found = costs.now(fold, self._now)
-        gone_for_good = fold.state in (EMPTY, DEAD)
-        told = {reason: cost for reason, cost in found.items() if not (gone_for_good and cost.open and not reason.pale)}
-        dear = sorted((each for each in told if told[each].longest >= NOTABLE), key=lambda each: told[each].total, reverse=True)
+        events, total = costs.now(fold, self._now)
+        dear = [each for each in events if each.longest >= NOTABLE]
         part = "" if fold.whole is not False else " of rows that begin in the middle of the run"
         lasted = f"{count(rebalances, 'rebalance')} in {_lasted(self._now - (self._begin or 0))}{part}"
         moves = costs.moved(fold)
         none = ", no partition moved" if moves == 0 and rebalances > 1 and fold.rebalance is None else ""
         moved = f", {count(moves, 'partition')} moved" if moves else none
         hangs = self._hangs(fold)
-        who = "" if dear or hangs else _who(costs)
-        yield f"{lasted}{moved}{who}."
+        yield f"{lasted}{moved}{'' if dear or hangs else _who(costs)}."
         if hangs:
             yield hangs
         shown = 1 if hangs else 2
-        for reason in dear[:shown]:
-            yield self._dear(costs, reason, told[reason])
+        yield from (self._dear(costs, each) for each in dear[:shown])
         if dear[shown:]:
-            yield f"Partitions were unread {count(len(dear[shown:]), 'more time')}: from {_times(each.at for each in dear[shown:])}."
-        if not dear and not hangs:
-            longest = max((each.longest for each in told.values()), default=0)
-            yield f"Nothing was unread for longer than {_lasted(longest)}." if longest >= NS_PER_MS else "Nothing was unread."
+            times = _times(each.reason.at for each in dear[shown:])
+            yield f"Partitions were unread {count(len(dear[shown:]), 'more time')}: from {times}."
+        longest = max((each.longest for each in events), default=0)
+        if longest >= NS_PER_MS:
+            none = "" if dear or hangs else f"Nothing was unread for longer than {_lasted(longest)}. "
+            yield f"{none}In all, {total / NS_PER_S:.1f} partition-seconds were unread."
+        elif not hangs:
+            yield "Nothing was unread."
 
     def _hangs(self, fold: GroupFold) -> str:
         """Say whom a rebalance awaits that has not ended for long, or return ""."""
@@ -247,21 +273,50 @@ class Headlines:
             awaited = f"heartbeats of {_listed(late)}" if late else "a heartbeat"
         return f"The rebalance that began at {_at(now.began)} has not ended after {_lasted(self._now - now.began)}: it awaits {awaited}."
 
-    def _dear(self, costs: GroupCosts, reason: Reason, cost: Cost) -> str:
-        where, lasted = partitions_text(cost.partitions), _lasted(cost.longest)
-        unread = f"{where} {'was' if len(cost.partitions) == 1 else 'were'} unread for {lasted}"
-        unread = f"nobody has read {where} since, for {lasted}" if cost.open else unread
+    def _dear(self, costs: GroupCosts, event: Event) -> str:
+        reason, cost, rebalance = event
+        further = "" if rebalance is None or rebalance.longest < NOTABLE else f"; the rebalance then left {_unread(rebalance, ' unread')}"
         if not reason.process:
-            return f"The rebalance that began at {_at(reason.at)} ({text(reason.cause.replace('_', ' ') or 'cause unknown')}): {unread}."
+            trigger = _trigger(costs, reason)
+            if trigger and not cost.open:
+                return f"{trigger} at {_at(reason.at)}; the rebalance left {_unread(cost, ' unread')}."
+            began = f"The rebalance that began at {_at(reason.at)} ({text(reason.cause.replace('_', ' ') or 'cause unknown')})"
+            return f"{f'{trigger} at {_at(reason.at)};' if trigger else f'{began}:'} {_unread(cost)}."
         name = text(reason.process)
         if not reason.pale:
-            return f"{_removed(name, costs.removed.get((reason.process, reason.at)))} at {_at(reason.at)}; {unread}."
+            return f"{_removed(name, costs.removed.get((reason.process, reason.at)))} at {_at(reason.at)}; {_unread(cost)}{further}."
         killed = self._killed.get(reason.process)
         if killed is not None and 0 <= reason.at - killed <= NS_PER_S:
             how = f"{name} was killed at {_at(killed)}"
         else:
             how = f"{name}'s connection ended at {_at(reason.at)} without LeaveGroup"
-        return f"{how}; {unread}{_until(costs.removed.get((reason.process, cost.lapsed or -1)), cost)}."
+        return f"{how}; {_unread(cost)}{_until(costs.removed.get((reason.process, cost.lapsed or -1)), cost)}{further}."
+
+
+def _remember(kept: dict[K, V], key: K, value: V) -> None:
+    kept.pop(key, None)
+    if len(kept) >= KEPT:
+        del kept[next(iter(kept))]
+    kept[key] = value
+
+
+def _unread(cost: Cost, how: str = "") -> str:
+    """Say which partitions were unread and for how long, as a sentence, or after `how` as its object."""
+    number = len(cost.partitions)
+    more = " or more" if number >= KEPT else ""
+    where = partitions_text(cost.partitions) if number <= LISTED else f"{number} partitions{more}"
+    if cost.open and not how:
+        return f"nobody has read {where} since, for {_lasted(cost.longest)}"
+    return f"{where}{how or (' was unread' if number == 1 else ' were unread')} for {_lasted(cost.longest)}"
+
+
+def _trigger(costs: GroupCosts, reason: Reason) -> str:
+    """Name the process whose coming or going began a rebalance, or return ""."""
+    if reason.cause == JOINED:
+        came = [process for process, at in costs.joined.items() if at == reason.at]
+        return f"{_listed(came)} joined" if came else ""
+    gone = (each for each in costs.removed.items() if each[0][1] == reason.at and each[1].cause == reason.cause)
+    return next((_removed(text(process), removal) for (process, _), removal in gone), "")
 
 
 def _until(removal: Removal | None, cost: Cost) -> str:
@@ -290,8 +345,9 @@ def _removed(name: str, removal: Removal | None) -> str:
 
 def _who(costs: GroupCosts) -> str:
     """Name the processes that joined and left, for a run in which nothing was dear."""
-    parts = [f"{_listed(costs.joined)} joined"] if costs.joined else []
-    parts += [f"{_listed(costs.left)} left"] if costs.left else []
+    joined, left = costs.joined.keys() - costs.back.keys(), costs.left.keys() - costs.back.keys()
+    kinds = ((joined, "joined"), (left, "left"), (costs.back, "left and came back"))
+    parts = [f"{_listed(sorted(who))} {what}" for who, what in kinds if who]
     return f": {', '.join(parts)}" if parts else ""
 
 

@@ -167,7 +167,7 @@ class TimelineBuilder(RowReader):
         made = Source(
             text(self._name, 200), text(header.run) if header else "", text(header.product) if header else "",
             text(header.profile) if header else "", header.epoch_ns if header else 0, self._begin, self._now,
-            [*notices, *self._left_out()], sorted(events, key=lambda each: each.at), headline=self.headlines.of_transactions(),
+            [*notices, *self._left_out()], sorted(events, key=lambda each: each.at), headline=self.transactions.headline(self._now),
         )  # fmt: skip
         if self._only is None:
             made.transactions, made.held_back = self.transactions.lanes()

@@ -76,7 +76,7 @@ class Growing(TimelineBuilder):
         events = [each for (group, *_), found in self._events.items() if group is None for each in found if each.until >= begin]
         source = Source(
             "", header.run if header else "", "", header.profile if header else "", header.epoch_ns if header else 0, begin, end,
-            [*self._left_out()], sorted(events, key=lambda each: each.at), headline=self.headlines.of_transactions(),
+            [*self._left_out()], sorted(events, key=lambda each: each.at), headline=self.transactions.headline(end),
         )  # fmt: skip
         return Timeline(__version__, [source], groups, topics, sets, [*self._tables.texts], expected=(*EXPECTED, WAITS))
 

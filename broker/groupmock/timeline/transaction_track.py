@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupmock_codec.api_keys import ADD_PARTITIONS_TO_TXN, FETCH, PRODUCE
+from groupmock_codec.units import NS_PER_S
 
 from ..journal.rows import CommandRow, NoteRow, ReplyRow, RequestRow
 from ..rounds import Partition
 from ..story.exchanged import ANSWERED, TopicNames, said
 from ..story.reading import Answered
 from ..story.transactional import ONGOING, WRITES, id_of, partitions_of
-from ..story.words import facts, partitions_text, shortened, text
+from ..story.words import count, facts, partitions_text, shortened, text
 from .model import Event, HeldBack, Transaction, TransactionLane
 
 READ: Final = frozenset((ADD_PARTITIONS_TO_TXN, PRODUCE, FETCH))
@@ -24,6 +25,9 @@ MOST_IDS: Final = 100
 MOST: Final = 5_000
 """At most this many transactions, and as many held back partitions, are kept."""
 OPEN_REQUESTS: Final = 10_000
+LONG: Final = NS_PER_S
+"""A headline tells of a transaction that is open for at least this long (ns)."""
+NAMED: Final = 3
 DECIDED: Final = {"PrepareCommit": "commit", "PrepareAbort": "abort", "PrepareEpochFence": "abort"}
 ENDED: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 
@@ -60,6 +64,22 @@ class TransactionTrack:
         for each in self._open.values():
             each.transaction.partitions = partitions_text(each.partitions)
         return list(self._lanes.values()), self._held
+
+    def headline(self, now: int) -> str:
+        """Return a sentence for each transaction that is open for long, "" if there is none."""
+        long = [name for name, each in self._open.items() if now - each.transaction.since >= LONG]
+        more = f" {count(len(long) - NAMED, 'more transaction')} stayed open as well." if len(long) > NAMED else ""
+        return " ".join(self._told(name, self._open[name], now) for name in long[:NAMED]) + more
+
+    def _told(self, name: str, under_way: _Open, now: int) -> str:
+        since = under_way.transaction.since
+        begun = f"The transaction of {text(name)} is open since {since / NS_PER_S:.1f} s, for {(now - since) / NS_PER_S:.1f} s"
+        held = sorted(under_way.held.values(), key=lambda each: each.records, reverse=True)
+        if not held:
+            return f"{begun}; it has written nothing."
+        where = [f"offset {each.offset} of {each.partition} ({count(each.records, 'record')} behind it)" for each in held[:NAMED]]
+        more = f" and in {count(len(held) - NAMED, 'more partition')}" if len(held) > NAMED else ""
+        return f"{begun}: read_committed readers wait at {', '.join(where)}{more}."
 
     def note(self, row: NoteRow) -> None:
         """Read a change of a transactional id, or the name of a new topic."""

@@ -21,6 +21,7 @@ from groupmock.story.headline import Headlines
 from groupmock.story.telling import tell
 from groupmock.timeline.drawing import Drawing, written
 from groupmock.timeline.scene import scene_of
+from groupmock_codec.group_states import DEAD, EMPTY
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
 from tools.mistakes.stage import Consumer, Stage
 
@@ -28,6 +29,7 @@ COUNTED: Final = re.compile(
     r"^(\d+) rebalances? in ([\d.]+ m?s)(?: of rows that begin in the middle of the run)?(?:, (\d+|no) partitions? moved)?[.:]"
 )
 UNREAD: Final = re.compile(r"(?:unread for|since, for) ([\d.]+ m?s)")
+TOTAL: Final = re.compile(r"In all, ([\d.]+) partition-seconds were unread")
 LONGEST: Final = re.compile(r"Nothing was unread for longer than ([\d.]+ m?s)")
 
 
@@ -64,7 +66,7 @@ def test_headline_says_killed_only_if_a_row_says_so(killed: bool) -> None:
     stage.together(anna)
     how = "ben was killed at 4.0 s" if killed else "ben's connection ended at 4.0 s without LeaveGroup"
     assert headline(stage).startswith(
-        f"2 rebalances in 15.0 s, 2 partitions moved. {how}; orders/1,3 were unread for 11.0 s (its session of 6000 ms expired at 9.0 s)."
+        f"2 rebalances in 15.0 s, 2 partitions moved. {how}; orders/1,3 were unread for 11.0 s (its session of 6000 ms expired at 9.0 s)"
     )
 
 
@@ -75,7 +77,32 @@ def test_headline_says_that_a_connection_ended_and_the_session_runs() -> None:
     stage.sleep(2000)
     anna.beat()
     ended = "ben's connection ended at 3.0 s without LeaveGroup; nobody has read orders/1,3 since, for 2.0 s, and its session still runs."
+    ended += " In all, 4.0 partition-seconds were unread."
     assert headline(stage) == f"1 rebalance in 5.0 s. {ended}"
+
+
+def test_headline_names_the_member_whose_coming_began_a_costly_rebalance() -> None:
+    stage = Stage({"orders": 40})
+    anna, ben = stage.consumer("anna"), stage.consumer("ben")
+    started(stage, anna)
+    ben.join()
+    anna.beat()
+    stage.sleep(1500)
+    stage.together(anna, waiting=[ben])
+    told = "ben joined at 3.0 s; the rebalance left 40 partitions unread for 3.0 s. In all, 120.0 partition-seconds were unread."
+    assert headline(stage).endswith(told)
+
+
+def test_headline_tells_a_removal_and_its_rebalance_as_one_event() -> None:
+    stage = Stage({"orders": 4})
+    anna, ben = stage.consumer("anna"), stage.consumer("ben")
+    started(stage, anna, ben)
+    ben.leave()
+    anna.beat()
+    anna.join()
+    stage.together(anna)
+    told = "ben left at 3.0 s; orders/1,3 were unread for 3.0 s; the rebalance then left orders/0,2 unread for 3.0 s."
+    assert headline(stage).endswith(f"{told} In all, 12.0 partition-seconds were unread.")
 
 
 def test_headline_names_whom_a_hanging_rebalance_awaits() -> None:
@@ -126,7 +153,8 @@ def test_headline_of_a_picture_says_which_transaction_is_open() -> None:
     drawing.add("run", kitchen.ring.rows)
     timeline = drawing.timeline()
     (told,) = (each.headline for each in timeline.sources)
-    assert told == "The transaction of till is open since 6.0 s: read_committed readers do not get past its records."
+    waits = "read_committed readers wait at offset 0 of orders/0 (1 record behind it)."
+    assert told == f"The transaction of till is open since 6.0 s, for 2.0 s: {waits}"
     headlines = [timeline.groups[0].headline, told]
     assert scene_of(timeline).headlines == headlines
     assert all(each in written("svg", timeline) for each in headlines)
@@ -157,12 +185,20 @@ def unread(found: OwnershipMap) -> list[int]:
     return periods
 
 
+def deserted(found: OwnershipMap) -> int:
+    """Return the partition-ns since the last members gave their partitions up, if the group ended without members."""
+    if not found.rebalances or found.rebalances[-1].ended_in not in (EMPTY, DEAD):
+        return 0
+    last = [spans[-1] for spans in found.spans.values() if len(spans) > 1 and spans[-1].state == UNOWNED and spans[-2].state != PALE]
+    return sum(found.end - span.since for span in last)
+
+
 def shown(ns: int) -> str:
     return f"{ns / NS_PER_S:.1f} s" if ns >= 100 * NS_PER_MS else f"{ns / NS_PER_MS:.0f} ms"
 
 
 def test_every_figure_of_a_headline_is_that_of_the_ownership_map() -> None:
-    counted = {"unread": 0, "longest": 0, "moved": 0}
+    counted = {"unread": 0, "longest": 0, "moved": 0, "total": 0}
     for name, rows in runs():
         for group, found in ownership_maps(rows).items():
             told = next((line.strip() for line in list(tell(rows, group=group))[1:2]), "")
@@ -179,10 +215,19 @@ def test_every_figure_of_a_headline_is_that_of_the_ownership_map() -> None:
                 assert lasted in set(map(shown, periods)), (name, told)
             quiet = LONGEST.search(told)
             assert quiet is None or quiet[1] in set(map(shown, periods)), (name, told)
+            total = TOTAL.search(told)
+            unowned = sum(unread(found)) - deserted(found)
+            assert (total[1] if total else "0.0") == f"{unowned / NS_PER_S:.1f}" or unowned < NS_PER_S // 20, (name, told)
+            counted["total"] += total is not None
             counted["unread"] += len(UNREAD.findall(told))
             counted["longest"] += quiet is not None
             counted["moved"] += head[3] not in (None, "no")
     assert min(counted.values()) > 10, counted
+
+
+def test_headline_says_who_left_and_came_back() -> None:
+    rows = dict(runs())["rolling-bounce, range"]
+    assert re.search(r"partitions moved: 4 processes left and came back\. Nothing was unread for longer than 0\.3 s\.", list(tell(rows))[1])
 
 
 def test_headline_of_a_picture_is_that_of_the_story() -> None:
