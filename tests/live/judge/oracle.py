@@ -24,5 +24,8 @@ def ask(release: str, questions: list[dict[str, Any]], program: Path = SHARED / 
 
 @functools.cache
 def offered(release: str) -> dict[str, Any]:
-    """Return message types with [lowest, highest], the flexible versions and the API keys of a release."""
-    return ask(release, [{"list": True}])[0]
+    """Return message types with [lowest, highest], the flexible versions and the API keys of a release.
+
+    Without the share groups of 3.9: they were an early access, whose version 0 no other release reads (KIP-932)."""
+    found = ask(release, [{"list": True}])[0]
+    return found | {"types": {name: span for name, span in found["types"].items() if release != "3.9.1" or "Share" not in name}}

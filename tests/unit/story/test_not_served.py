@@ -11,13 +11,12 @@ from groupmock.journal.rows import NO_ACLS, NO_SASL, TLS_HELLO, UNSERVED
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.telling import obstacles, tell
-from groupmock_codec.api_keys import API_VERSIONS, DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE
+from groupmock_codec.api_keys import API_VERSIONS, DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE, SHARE_GROUP_HEARTBEAT
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
 from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
 
-SHARE_GROUP_HEARTBEAT = 76
 ADVERTISE = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
 
 
