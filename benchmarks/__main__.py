@@ -14,6 +14,7 @@ from .bench import Bench, Figure, available
 from .generators import Failed, Missing
 from .machine import FOREIGN_LIMIT, Quiet, description
 from .measurements import as_json, details, table
+from .ratios import keep
 from .targets import Verdict
 
 EXIT = {Verdict.MISSED: 1, Verdict.UNKNOWN: 4}
@@ -26,6 +27,7 @@ def options(figures: dict[str, Figure]) -> argparse.Namespace:
     parser.add_argument("--large", action="store_true", help="also 10^7 rows through the pipeline: half an hour, 10 GB of disk")
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds, each of fresh processes (5; 1 with --quick)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there too")
+    parser.add_argument("--record", action="store_true", help="keep the medians for this commit, for docs/proof/speed.md (make docs)")
     parser.add_argument("--peer", action="append", default=[], choices=["kfake", "kafka"], help="measure this optional peer too")
     parser.add_argument("--impatient", action="store_true", help="do not wait for the machine to be quiet, nor repeat when it was not")
     return parser.parse_args()
@@ -71,6 +73,8 @@ def main() -> int:
     report(bench, machine)
     if chosen.json:
         save(chosen.json, as_json(bench.results, machine))
+    if chosen.record:
+        keep(bench.results, machine)
     return EXIT.get(bench.results.worst(), 0)
 
 

@@ -170,11 +170,15 @@ def _await(members: Iterable[JoiningMember], handle: Callable[[JoiningMember, Re
                     selector.unregister(key.fileobj)
 
 
-def _send_join(group: str, member: JoiningMember) -> None:
+def join_request(group: str, member_id: str) -> bytes:
+    """Return the body of a JoinGroup v5 of a dynamic member."""
     times = struct.pack(">ii", SESSION_MS, SESSION_MS)
     protocols = struct.pack(">i", 1) + string("range") + data(METADATA)
-    body = string(group) + times + string(member.id) + string(None) + string("consumer") + protocols
-    member.link.send(JOIN_GROUP, 5, body)
+    return string(group) + times + string(member_id) + string(None) + string("consumer") + protocols
+
+
+def _send_join(group: str, member: JoiningMember) -> None:
+    member.link.send(JOIN_GROUP, 5, join_request(group, member.id))
 
 
 def _send_sync(group: str, member: JoiningMember) -> None:

@@ -1,12 +1,13 @@
-"""Measures ten thousand raw members that join one group at once: the server's cost per member and the pause of its event loop.
+"""Measures raw members that join one group at once: the server's CPU and memory per member, warm and cold, and the pause of its event loop.
 
-The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`). A member's CPU is
-compared with the bare echo's, in the same round, for the three round trips that a member needs at least (two JoinGroups, one SyncGroup).
-The project set its floor of 150 us and its goal of 45 us where these three round trips cost 21 us: 7.1 and 2.1 times as much. In
-microseconds the figure would say more about the hour of the host than about the server.
+In each round three fresh servers are measured, in an order that alternates: the floor (`peers.storm_floor`, a bare uvloop server that
+answers the same storm), groupmock warm (after it has finished what it does behind its ready line) and groupmock cold (the storm begins at
+the ready line). The CPU counts from the first JoinGroup to the last SyncGroup answer, when all members are connected; the memory from
+before connecting. Microseconds and kB would say more about the hour of the host than about the server, so CPU is a ratio.
 
-The run also measures how long a bystander waits, a client that asks for ApiVersions every millisecond on a connection of its own. Its
-longest round trip contains the pause and all requests that were before it in the queue.
+The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`). The last run also
+measures how long a bystander waits, a client that asks for ApiVersions every millisecond on a connection of its own. Its longest round trip
+contains the pause and all requests that were before it in the queue.
 """
 
 from __future__ import annotations
@@ -14,24 +15,23 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Failed, Load, Missing, RunningServer, generate
+from ..generators import Failed, Missing, RunningServer, generate
 from ..machine import Cores, pinned
 from ..targets import TARGETS
-from .heartbeats import Start, rate
+from .heartbeats import Start
 
-KEYS = tuple(key for key in TARGETS if key.startswith("storm."))
-MEMBERS = 10_000
+KEYS = tuple(key for key in TARGETS if key.startswith(("storm.", "memory.")))
+MEMBERS = 5_000
+MEMBERS_IN_A_PAUSE = 10_000
 PEER_MEMBERS = 1000
-ROUND_TRIPS = 3
-PING_PONG = Load(100, 1)
-DELAY_MS = 3000
+DELAY_MS = 1500
 """The initial rebalance delay is so long that all members join the first generation, because the figure measures the end of one
 generation of all members."""
 
@@ -92,16 +92,29 @@ MOCK: tuple[Start, tuple[str, ...]] = (mock, ("-l", "50"))
 leader to sync last."""
 
 
-def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[str] = ("-F",), bystander: bool = False) -> Storm:
-    """Run one storm (members that join at once) against one fresh server. The bystander comes only on request, because its pings cost
-    the server CPU."""
+def floor(cores: Cores) -> AbstractContextManager[RunningServer]:
+    """Start the server that does the least possible work for a storm."""
+    return servers.started([sys.executable, "-m", "benchmarks.peers.storm_floor", str(DELAY_MS)], cores)
+
+
+def storm(
+    bench: Bench,
+    members: int,
+    start: Start = product,
+    flags: Sequence[str] = (),
+    *,
+    cold: bool = False,
+    watching: Sequence[str] = (),
+) -> Storm:
+    """Run one storm (members that join at once) against one fresh server, which is warm unless `cold`. `watching` names the watchers;
+    the bystander's pings cost the server CPU."""
     with start(bench.cores) as server:
-        servers.calm(server)
+        if not cold:
+            servers.calm(server)
         fixed = ["-j", "-k", "-c", str(members), "-H", "60000", "-t", "90", "-P", str(server.pid)]
-        with ExitStack() as watching:
-            watchers = {"pause": watching.enter_context(Watcher(bench.cores, "pause", str(server.pid)))}
-            if bystander:
-                watchers["bystander"] = watching.enter_context(Watcher(bench.cores, "bystander", server.host, str(server.port)))
+        arguments = {"pause": [str(server.pid)], "bystander": [server.host, str(server.port)]}
+        with ExitStack() as stack:
+            watchers = {name: stack.enter_context(Watcher(bench.cores, name, *arguments[name])) for name in watching}
 
             def reported() -> None:
                 """Fill in the reports of the watching processes when all members have settled and are still connected."""
@@ -113,30 +126,55 @@ def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[st
 
 
 def run(bench: Bench) -> None:
-    """Fill the CPU per member against the echo, counted from the first JoinGroup when all are connected, and the longest pause."""
+    """Fill the CPU and the memory per member, round by round, then the longest pause of a larger storm."""
     members = int(bench.scaled(MEMBERS, 1000))
-    label = f"storm of {members:,}"
-    for _ in range(bench.repeat):
-        echo = rate(bench, servers.echo, PING_PONG, joined=False)
-        readings = bench.quiet.take(lambda: storm(bench, members))
-        cpu_us = readings.generator["srv_cpu_s"] * 1e6 / members
-        bench.results.add("storm.cpu", cpu_us / (ROUND_TRIPS * echo.cpu_us))
-        bench.results.detail(f"{label}: server CPU per member, us", cpu_us)
-        bench.results.detail(f"{label}: the echo's CPU per round trip, us", echo.cpu_us)
+    for number in range(bench.repeat):
+        _round(bench, members, number % 2 == 1)
+    members = int(bench.scaled(MEMBERS_IN_A_PAUSE, 1000))
+    for _ in range(min(bench.repeat, 3)):
+        readings = bench.quiet.take(lambda: storm(bench, members, watching=("pause",)))
         bench.results.add("storm.pause", readings.watched["pause"]["longest_ms"])
-        bench.results.detail(f"{label}: seconds from the first JoinGroup to the last SyncGroup", readings.generator["seconds"])
-        bench.results.detail(f"{label}: generations", readings.generator["gen"])
-        bench.results.detail(f"{label}: server CPU per connection before it, us", readings.generator["srv_conn_cpu_s"] * 1e6 / members)
-    readings = bench.quiet.take(lambda: storm(bench, members, bystander=True))
+    label = f"storm of {members:,}"
+    readings = bench.quiet.take(lambda: storm(bench, members, watching=("pause", "bystander")))
     bench.results.detail(f"{label}: longest wait of a bystander, ms", readings.watched["bystander"]["longest_ms"])
     bench.results.detail(f"{label}: median wait of a bystander, ms", readings.watched["bystander"]["median_ms"])
-    for name in sorted(bench.peers & PEERS.keys()):
-        _tell_peer(bench, name, *PEERS[name])
     _tell_peer(bench, "librdkafka's mock", *MOCK)
 
 
+def _round(bench: Bench, members: int, backwards: bool) -> None:
+    """Measure each kind of server once, so that a slow minute of the host slows all of them."""
+    sides: dict[str, Callable[[], Storm]] = {
+        "floor": lambda: storm(bench, members, floor),
+        "warm": lambda: storm(bench, members),
+        "cold": lambda: storm(bench, members, cold=True),
+        **{name: lambda name=name: storm(bench, members, *PEERS[name]) for name in sorted(bench.peers & PEERS.keys())},
+    }
+    cpu_us: dict[str, float] = {}
+    for side in reversed(sides) if backwards else sides:
+        try:
+            generator = bench.quiet.take(sides[side]).generator
+        except (Missing, Failed) as reason:
+            if side not in PEERS:
+                raise
+            bench.results.note(f"storm on {side}: {reason}")
+            continue
+        cpu_us[side] = generator["srv_cpu_s"] * 1e6 / members
+        label = f"storm of {members:,}, {side}"
+        grown = (generator["rss_kb"] - generator["rss0_kb"]) * 1.024 / members
+        bench.results.detail(f"{label}: server CPU per member, us", cpu_us[side])
+        bench.results.detail(f"{label}: server CPU per connection before it, us", generator["srv_conn_cpu_s"] * 1e6 / members)
+        bench.results.detail(f"{label}: memory per member, kB", grown)
+        bench.results.detail(f"{label}: of it for the connection, kB", (generator["rss_conn_kb"] - generator["rss0_kb"]) * 1.024 / members)
+        bench.results.detail(f"{label}: seconds from the first JoinGroup to the last SyncGroup", generator["seconds"])
+        bench.results.detail(f"{label}: generations", generator["gen"])
+        if side == "warm":
+            bench.results.add("memory.member", grown)
+    bench.results.add("storm.cpu", cpu_us["warm"] / cpu_us["floor"])
+    bench.results.add("storm.cold", cpu_us["cold"] / cpu_us["warm"])
+
+
 def _tell_peer(bench: Bench, name: str, start: Start, flags: tuple[str, ...]) -> None:
-    """Run one storm of a thousand members against a peer, for comparison."""
+    """Run one storm of a thousand members against a peer that cannot take more, for comparison."""
     try:
         readings = storm(bench, PEER_MEMBERS, start, flags)
     except (Missing, Failed) as reason:

@@ -38,6 +38,7 @@ PAGES: Final[dict[str, str]] = {
     "setting_keywords": "broker/groupmock/inprocess/setting_keywords.py",
     "settings": "docs/reference/settings.md",
     "simulation": "docs/proof/simulation.md",
+    "speed": "docs/proof/speed.md",
     "states": "docs/reference/states.md",
     "transactions": "docs/proof/transactions.md",
     "suites": "docs/proof/suites.md",

@@ -1,0 +1,62 @@
+"""Write the page with the ratios of the benchmarks, commit by commit, as `python -m benchmarks --record` kept them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.measurements import number
+from benchmarks.targets import TARGETS
+
+from tools.records import RECORDS
+
+from .markdown import notice, table
+
+COLUMNS = {
+    "storm.cpu": "storm, warm / floor",
+    "storm.cold": "storm, cold / warm",
+    "memory.member": "kB a member",
+    "heartbeats.echo.1000x1": "1,000 connections / echo",
+    "heartbeats.echo.100x1": "100 connections / echo",
+    "heartbeats.echo.1x64": "64 in flight / echo",
+    "startup.ready": "start / uvloop",
+    "startup.first": "first join / hundredth",
+}
+"""The figures of the table, with their headings."""
+
+
+def text() -> str:
+    return page(json.loads((RECORDS / "speed.json").read_text(encoding="utf-8")))
+
+
+def page(entries: list[dict[str, Any]]) -> str:
+    """Return the text of the page. An entry has a commit, its time, and for each figure the median and the number of rounds."""
+    lines = [
+        notice("speed", "speed.json"),
+        "# Speed, commit by commit",
+        "",
+        "This page has ratios of groupmock's benchmarks, each measured inside one run: the CPU of the server against that of a peer that",
+        "does the least possible work on the same core, in rounds that alternate. A cell is the median, with the number of rounds in",
+        "brackets; a dash means that the figure was not measured at that commit. The commands are in",
+        "[benchmarks/README.md](https://github.com/groupmock/groupmock/blob/main/benchmarks/README.md).",
+        "",
+        "| column | what is divided | aim |",
+        "|---|---|---|",
+        *(f"| {heading} | {TARGETS[key].what} | {_aim(key)} |" for key, heading in COLUMNS.items()),
+        "",
+        *table(["commit", "measured", *COLUMNS.values()], _rows(entries)),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _aim(key: str) -> str:
+    target = TARGETS[key]
+    return f"{'at least' if target.higher_is_better else 'at most'} {number(target.moonshot)}"
+
+
+def _rows(entries: list[dict[str, Any]]) -> Iterator[list[str]]:
+    for entry in entries:
+        cells = [entry["medians"].get(key) for key in COLUMNS]
+        yield [f"`{entry['commit']}`", entry["at"][:10], *("-" if cell is None else f"{number(cell[0])} ({cell[1]})" for cell in cells)]
