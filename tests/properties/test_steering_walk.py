@@ -203,6 +203,9 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
         ("allow", "deny"),
         lambda dice, run: {"principal": dice.choice(["User:ANONYMOUS", "alice"]), "operations": ["READ"], "group": "h"},
     ),
+    "deny": lambda dice, run: {
+        "principal": dice.choice(["User:ANONYMOUS", "alice"]), "operations": ["READ"], "group": "h", "ms": dice.choice([None, 500]),
+    },
     "remove_acls": lambda dice, run: {"principal": dice.choice([None, "*", "alice"])},
     "reset_offsets": lambda dice, run: {"group": dice.choice("gh"), "topic": dice.choice(["T", None]), **dice.choice(RESETS)},
     **dict.fromkeys(OF_TRANSACTIONS, lambda dice, run: {"transactional_id": dice.choice("xy")}),

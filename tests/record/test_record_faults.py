@@ -254,7 +254,7 @@ def test_kinds_that_steer_a_coordinator_are_refused_in_one_sentence(tmp_path: Pa
     assert main(["record", "--upstream", "127.0.0.1:1", "--journal", str(tmp_path / "j"), "--plan", str(plan)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(
-        f'groupmock record: {plan}, rule "storm": force_rebalance makes a coordinator of ours do something, and a recording has none: '
+        f'groupmock record: {plan}, rule "storm": force_rebalance makes a broker of ours do something, and a recording has none: '
         "what it can do is close, corrupt_batch, corrupt_value, delay, drop, duplicate, duplicate_records, error, garble, hold, "
     )
     assert said.count("\n") == 1

@@ -30,6 +30,7 @@ from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding
 from groupmock.core.steering.register import CannotSteer
 from groupmock.faults.facts import for_consumer_groups, for_producers
+from groupmock.faults.kind import for_secured
 from groupmock.faults.plan import Plan, read_plan, ready_plans
 from groupmock.journal.rows import ASKED_TO_STOP
 from groupmock_clients.probe.stages.lateness import Lateness, WakeLateness
@@ -56,7 +57,8 @@ ERRORS: Final = {
     "Fetch": (3, 6, 1),
 }
 """The errors with which a broker may answer each API."""
-PLANS: Final = [name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_consumer_groups))]
+OTHERS: Final = (for_producers, for_consumer_groups, for_secured)
+PLANS: Final = [name for name in ready_plans() if not any(of(read_plan(name)) for of in OTHERS)]
 """Fault plans that affect members of classic groups. A plan without an effect here would waste a history."""
 LONGEST_STALL_S: Final = 1.0
 TOO_LATE_MS: Final = 200

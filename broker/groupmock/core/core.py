@@ -75,6 +75,7 @@ class Core:
             "stall": self._steered("stall"),
             "thaw": self._steered("thaw"),
             "markers_release": self._steered("markers_release"),
+            "right_returns": self._steered("right_returns"),
         }
 
     def handle(self, event: Event, now: int) -> Effects:

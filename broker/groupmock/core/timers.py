@@ -37,6 +37,7 @@ NAMES: Final = {
     "stall": "node",
     "thaw": "group and member id",
     "markers_release": "transactional id",
+    "right_returns": "operation, type and name of the resource, pattern, principal and host of a rule that denies",
 }
 """Maps the name of every timer to the kind of subject for which it is set. Rows, the control API and its page take the names from here."""
 _FEW: Final = 64

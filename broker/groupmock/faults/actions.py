@@ -34,9 +34,10 @@ class Vanish(NamedTuple):
 
 class HangUp(NamedTuple):
     """End the connection of the call. With `reset` it ends by RST, and unsent bytes are lost; otherwise answers made before are sent,
-    then FIN."""
+    then FIN. `why` is added to the reason in the connection's last row."""
 
     reset: bool
+    why: str = ""
 
 
 class Piece(NamedTuple):
@@ -61,6 +62,16 @@ class Steer(NamedTuple):
     commands: list[tuple[str, dict[str, Any]]]
 
 
+class Show(NamedTuple):
+    """Show this certificate to the client of a new connection to a TLS listener."""
+
+    certificate: str
+
+
+class Unwelcome(NamedTuple):
+    """Refuse the client at the end of the authentication that begins with this request."""
+
+
 class CallOff(NamedTuple):
     """Do nothing, because there is nothing to apply the fault to, for example an unknown member. The row says why."""
 
@@ -79,4 +90,4 @@ class GoOn(NamedTuple):
     """Do nothing, so that the call continues as without the rule."""
 
 
-Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff | Narrow | GoOn
+Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff | Narrow | Show | Unwelcome | GoOn

@@ -230,6 +230,9 @@ TESTS: Final[dict[str, Callable[[Any], Holds]]] = {
     "producer_epoch": _numbers("producer_epochs"),
     "transaction_state": _text("transaction_state"),
     "committed": _is("committed"),
+    "listener": _text("listener"),
+    "principal": _text("principal"),
+    "authenticated": _is("authenticated"),
     "node": _is("node"),
     "window": lambda wanted: lambda facts: wanted[0] * NS_PER_S <= facts.now < wanted[1] * NS_PER_S,
 }

@@ -103,6 +103,19 @@ class Lookup(NamedTuple):
     transaction: Callable[[str], str | None] = _no_transaction
 
 
+class Caller(NamedTuple):
+    """Whose connection a call came in on: the name of the listener, whether it has `tls` and `sasl`, the principal, and whether the client
+    has `authenticated` itself by SASL."""
+
+    listener: str = ""
+    tls: bool = False
+    sasl: bool = False
+    principal: str = ""
+    authenticated: bool = False
+
+
+NOBODY_KNOWN: Final = Caller()
+"""The caller in a recording, which knows neither listeners nor principals."""
 EMPTY_CLUSTER: Final = Lookup(lambda group_id: None, lambda topic_id: None)
 
 
@@ -140,6 +153,7 @@ class Facts:
         request: Message | None = None,
         response: Message | None = None,
         lookup: Lookup = EMPTY_CLUSTER,
+        caller: Caller = NOBODY_KNOWN,
     ) -> None:
         self.stage = stage
         self.now = now
@@ -151,6 +165,11 @@ class Facts:
         self.request = request
         self.response = response
         self.lookup = lookup
+        self.listener = caller.listener
+        self.principal = caller.principal
+        self.tls = caller.tls
+        self.sasl = caller.sasl
+        self.authenticated = caller.authenticated
 
     def without(self, kind: str, taken: Iterable[Entity]) -> Facts:
         """Copy the facts about a call without the groups, topics or other entities that a rule has affected, because later rules must

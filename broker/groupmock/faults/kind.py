@@ -16,6 +16,7 @@ import msgspec
 
 from ..text.suggest import hint
 from . import kinds
+from .decide import FailedCondition
 from .facts import tells
 from .plan import BadPlan
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .actions import Action
     from .entities import Entity
     from .facts import Facts, Lookup
-    from .plan import When
+    from .plan import Plan, When
 
 
 NAMED: Final = 20
@@ -68,13 +69,14 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The base class of every kind of fault. `STAGES` has the stages at which it can fire, the usual one first. `ALTERS`: it only changes
     the message, whose bytes are encoded as usual. `CAUSES`: it changes the cluster, and the call itself goes on. `NEEDS` has conditions
     whose fields the request must have. `DECIDES`: later rules do not see the entities that it affects. `MISSED` describes the wanted
-    entity, for a call that has no such entity."""
+    entity, for a call that has no such entity. `SECURED`: it is about authentication or rights, which a cluster has only if asked."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
     ALTERS: ClassVar[bool] = False
     CAUSES: ClassVar[bool] = False
     NEEDS: ClassVar[tuple[str, ...]] = ()
     DECIDES: ClassVar[bool] = True
+    SECURED: ClassVar[bool] = False
     MISSED: ClassVar[str] = "one that no rule before this one has taken"
 
     def needs(self) -> tuple[str, ...]:
@@ -88,6 +90,10 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
         """Return the affected groups, topics or other entities of the call, or None for a fault that affects whole calls."""
+        return None
+
+    def lacks(self, facts: Facts) -> FailedCondition | None:
+        """Return what a call lacks to which the fault cannot be applied, so that the call does not count, or None."""
         return None
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
@@ -128,3 +134,8 @@ def kind_of(do: Mapping[str, Any], origin: str = "do") -> Fault:
         what, _, where = str(wrong).partition(" - at `$.")
         place = f"{where.strip('`')}: " if where else ""
         raise BadPlan(f"{origin}, do: {name}: {place}{what[:1].lower() + what[1:]}") from None
+
+
+def for_secured(plan: Plan) -> bool:
+    """Return whether a rule of the fault plan is about authentication or rights."""
+    return any(kind_of(rule.do).SECURED for rule in plan.rule)

@@ -66,6 +66,9 @@ class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     producer_epoch: Numbers = None
     transaction_state: Texts = None
     committed: bool | None = None
+    listener: Texts = None
+    principal: Texts = None
+    authenticated: bool | None = None
     node: Numbers = None
     nth: int | None = None
     every: int | None = None
@@ -95,6 +98,9 @@ ABOUT: Final[dict[str, str]] = {
     "producer_epoch": "producer epoch that a request to the transaction's or the group's coordinator names",
     "transaction_state": "state of that transactional id at that moment, as `Ongoing`",
     "committed": "EndTxn: true where it commits, false where it aborts",
+    "listener": "name of the listener it came in on",
+    "principal": "who its connection belongs to, as `User:alice`; before an authentication, and without one, `User:ANONYMOUS`",
+    "authenticated": "true if its client has authenticated itself by SASL: a SaslHandshake then begins a re-authentication (KIP-368)",
     "node": "id of the node whose listener it came in on",
     "nth": "only the n-th call for which all of the above holds, from 1",
     "every": "every n-th such call",

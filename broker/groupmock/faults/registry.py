@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 Served = Mapping[str, tuple[int, int]]
 """Maps Kafka's name of each served API to its lowest and highest version."""
+NOTHING: Final[Mapping[str, str]] = {}
 NEVER: Final = Tally()
-KNOWN_AT_CONNECT: Final = ("node", "nth", "every", "after", "probability", "window")
+KNOWN_AT_CONNECT: Final = ("node", "listener", "nth", "every", "after", "probability", "window")
 
 
 class UnknownRule(LookupError):
@@ -89,11 +90,12 @@ class ReadyRules(dict[tuple[str, str, int], tuple[ReadyRule, ...]]):
 
 class RuleRegistry:
     """The rules by name, in the order of registration. `served` has the APIs that rules may name; `dice` is the random source for
-    chances."""
+    chances. `unable` says for kinds of faults that cannot be applied here what is missing."""
 
-    def __init__(self, served: Served, dice: FaultDice) -> None:
+    def __init__(self, served: Served, dice: FaultDice, unable: Mapping[str, str] = NOTHING) -> None:
         self.served = served
         self.dice = dice
+        self._unable = unable
         self._armed: dict[str, Armed] = {}
         self.ready = ReadyRules(self._armed)
         self._tallies: dict[str, Tally] = {}
@@ -180,6 +182,8 @@ class RuleRegistry:
             # The rule that `after` names may have been removed with its counts; then the present rule never fires.
             if rule.when.after is not None and not self._tallies.get(rule.when.after, NEVER).fired:
                 failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
+            if not failed and (lacking := fault.lacks(facts)) is not None:
+                failed.append(lacking)
             if not failed:
                 # The probability is drawn last, because draws for other calls would make it depend on unrelated traffic.
                 failed = uncounted(rule.when, tally.matched + 1, self.dice)
@@ -245,6 +249,8 @@ class RuleRegistry:
             raise BadPlan(f"{origin}: there is a rule of that name already: remove it first or choose another name")
         fault = kind_of(rule.do, origin)
         kind = rule.do["kind"]
+        if kind in self._unable:
+            raise BadPlan(f"{origin}: {kind} cannot strike here: {self._unable[kind]}")
         rule = rule if rule.stage else msgspec.structs.replace(rule, stage=fault.STAGES[0])
         if rule.stage not in fault.STAGES:
             raise BadPlan(f"{origin}: {kind} cannot strike at stage {rule.stage!r}: its stages are {', '.join(fault.STAGES)}")
@@ -261,7 +267,7 @@ class RuleRegistry:
         for condition in rule.when.__struct_fields__:
             if getattr(rule.when, condition) is not None and condition not in KNOWN_AT_CONNECT:
                 raise BadPlan(
-                    f"{origin}, when: {condition} is not known at stage connect, where only the node, the time and counts are: "
+                    f"{origin}, when: {condition} is not known at stage connect, where only the node, listener, time and counts are: "
                     "use stage request"
                 )
 

@@ -126,9 +126,12 @@ class Commands(Calls):
         cluster: bool = False,
         prefixed: bool = False,
         host: str = "*",
+        seconds: float | None = None,
     ) -> None:
-        """Deny operations on one resource to a principal, whatever is allowed elsewhere. The arguments are those of `allow`."""
+        """Deny operations on one resource to a principal, whatever is allowed elsewhere, for `seconds` (None: until `remove_acls`). The
+        other arguments are those of `allow`."""
         more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, prefixed=prefixed)
+        more |= given_of(ms=milliseconds(seconds))
         self._command("deny", principal=principal, operations=list(operations), host=host, **more)
 
     def remove_acls(
@@ -139,9 +142,11 @@ class Commands(Calls):
         group: str | None = None,
         transactional_id: str | None = None,
         cluster: bool = False,
+        permission: str | None = None,
     ) -> None:
-        """Remove the rules of `allow` and `deny` that fit all given arguments. Without arguments these are all rules."""
-        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster)
+        """Remove the rules of `allow` and `deny` that fit all given arguments, of one `permission` ("ALLOW" or "DENY") or both. Without
+        arguments these are all rules."""
+        more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, permission=permission)
         self._command("remove_acls", **given_of(principal=principal, operations=list(operations)), **more)
 
     def hold_markers(self, transactional_id: str, seconds: float | None = None) -> Undo:

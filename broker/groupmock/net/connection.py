@@ -62,6 +62,9 @@ class Guarding(Protocol):
     def lets(self, frame: bytes) -> bool:
         """Return whether a frame is a request that may be decoded and handled. Any other frame is handled here."""
 
+    def belongs(self, key: int, now: int) -> bool:
+        """Return whether a request of this API belongs to the authentication."""
+
     def answers(self, call: Call, now: int) -> Effects | None:
         """Return the effects of a request that belongs to the authentication, or None if the core has to handle it."""
 
@@ -70,6 +73,9 @@ class Guarding(Protocol):
 
     def bad_length(self, reason: str) -> None:
         """Close the connection after a frame with a bad length."""
+
+    def unwelcome(self, why: str) -> None:
+        """Refuse the client at the end of the authentication that its next request begins."""
 
 
 class Dispatcher(Protocol):
@@ -229,6 +235,12 @@ class Connection(asyncio.Protocol):
     @property
     def gone(self) -> bool:
         return bool(self.state & LOST)
+
+    def show_certificate(self, which: str) -> None:
+        """Show a certificate with a fault in the TLS handshake, which has not begun."""
+        show = getattr(self.transport, "show_certificate", None)
+        if show is not None:  # A replay has no transport.
+            show(which)
 
     @property
     def deaf(self) -> bool:

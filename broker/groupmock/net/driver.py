@@ -117,6 +117,8 @@ class Driver:
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(core.environment.identity.advertised, limits.request_max_elements)
         self.gate: FaultGate[Call] | None = None  # `gate` is set by `arm` while a fault rule could fire.
+        self.shows_certificates = True
+        """False if fault rules cannot show other certificates, because the authority of the run's certificates is elsewhere."""
         self._leases = True
         self.vacated: Callable[[], None] = lambda: None
         self.turns = Turns[Connection](limits.requests_slice_us) if turns is None else turns

@@ -4,17 +4,20 @@ every wait is a row too, so that a replay can repeat them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from ..core.effects import Abandoned, Reply
-from ..core.events import Command
-from ..faults.actions import Answer, CallOff, GoOn, HangUp, Narrow, Piece, Steer, Vanish, Wait, Write
-from ..faults.facts import Facts, Lookup
+from ..core.events import ANONYMOUS, Command
+from ..core.steering.acls import NO_AUTHORIZER
+from ..faults.actions import Answer, CallOff, GoOn, HangUp, Narrow, Piece, Show, Steer, Unwelcome, Vanish, Wait, Write
+from ..faults.facts import NOBODY_KNOWN, Caller, Facts, Lookup
 from ..faults.kind import Target
-from ..faults.registry import RuleRegistry, RuleReport
+from ..faults.registry import NOTHING, RuleRegistry, RuleReport
+from ..security.settings import WITH_SASL, WITH_TLS
 from .codecs import BEATS
+from .connection import Connection
 from .fault_commands import change, dice_of
 from .gated import C, Gated, Strikeable
 
@@ -39,23 +42,53 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
         found = driver.core.cluster.transactions.find(transactional_id)
         return str(found.state) if found is not None else None
 
+    def caller(connection: Strikeable) -> Caller:
+        assert isinstance(connection, Connection)
+        protocol = driver.core.environment.endpoints[connection.node][connection.listener].protocol
+        sasl, principal = protocol in WITH_SASL, connection.principal
+        return Caller(connection.listener, protocol in WITH_TLS, sasl, principal, sasl and principal != ANONYMOUS)
+
     cluster = driver.core.cluster
     lookup = Lookup(cluster.groups.find, cluster.topics.name_of, cluster.topics.fetches.in_session, transaction)
-    return FaultGate(driver, served, driver.journal.header.seed, lookup)
+    return FaultGate(driver, served, driver.journal.header.seed, lookup, caller, _unable(driver))
+
+
+def _unable(driver: Driver) -> dict[str, str]:
+    """Return the kinds of faults for which this cluster lacks something, each with what it lacks and the remedy."""
+    environment, found = driver.core.environment, dict[str, str]()
+    protocols = {each.protocol for each in environment.identity.listeners}
+    if protocols.isdisjoint(WITH_SASL):
+        found = dict.fromkeys(("fail_authentication", "end_session"), "no listener has SASL: add --listener NAME=SASL_PLAINTEXT://HOST:PORT")
+    if protocols.isdisjoint(WITH_TLS):
+        found["show_certificate"] = "no listener has TLS: add --listener NAME=SSL://HOST:PORT"
+    elif not driver.shows_certificates:
+        found["show_certificate"] = "nobody can sign such a certificate: leave --tls-cert out, so that throw-away certificates are made"
+    if driver.core.cluster.authorizer is None:
+        found["deny"] = NO_AUTHORIZER
+    return found
 
 
 class FaultGate(Generic[C]):
     """Applies the fault rules of one server or recording (`groupmock.record`). All methods are called on its loop's thread."""
 
-    def __init__(self, driver: Gated[C], served: Served, seed: int, lookup: Lookup) -> None:
+    def __init__(
+        self,
+        driver: Gated[C],
+        served: Served,
+        seed: int,
+        lookup: Lookup,
+        caller: Callable[[Strikeable], Caller] = lambda connection: NOBODY_KNOWN,
+        unable: Mapping[str, str] = NOTHING,
+    ) -> None:
         self._driver = driver
         self._held: dict[int, C] = {}  # Maps the ticket of each request that a rule delays to its call.
         # Maps tickets to functions that turn the answer to a part of a request into an answer to the whole request.
         self._grafts: dict[int, list[Graft]] = {}
         self._lookup = lookup
+        self._caller = caller
         self._armed = False
         self.lets_repeat = True
-        self.registry = RuleRegistry(served, dice_of(seed))
+        self.registry = RuleRegistry(served, dice_of(seed), unable)
 
     def command(self, command: Command, now: int) -> None:
         """Change the fault rules: write one row, then let requests continue that no rule delays any longer. Nothing has changed if it
@@ -73,12 +106,14 @@ class FaultGate(Generic[C]):
 
     def connect(self, connection: Strikeable, now: int) -> None:
         """Apply fault rules to a new connection, before anything is read from it."""
-        facts = Facts("connect", now, connection.node or 0, connection.number)
+        facts = Facts("connect", now, connection.node or 0, connection.number, lookup=self._lookup, caller=self._caller(connection))
         for armed in self.registry.decide(facts):
             action = armed.fault.act(Target(facts, None, None, self.registry.dice, None, self._lookup))
             self._row(armed, connection, None, now)
             if isinstance(action, HangUp):
                 self._hang_up(armed, connection, action, now)
+            elif isinstance(action, Show):
+                connection.show_certificate(action.certificate)
         self._refresh()
 
     def before(self, call: C, now: int) -> bool:
@@ -88,11 +123,16 @@ class FaultGate(Generic[C]):
         if not self.registry.ready["request", name, version]:
             return True
         asked = call.message or call.asked()
-        facts = Facts("request", now, connection.node or 0, connection.number, name, version, call.client_id, asked, None, self._lookup)
+        facts = Facts(
+            "request", now, connection.node or 0, connection.number, name, version, call.client_id, asked, None, self._lookup,
+            self._caller(connection),
+        )  # fmt: skip
         fired = self.registry.decide(facts)
         if not fired:
             return True
         self._refresh()
+        if connection.guard is not None:
+            call.by_listener = connection.guard.belongs(codec.key, now)
         self._driver.record.request(call)
         # The request's row precedes the fault's row, which names its ticket. `apply` must not write the request's row again after a wait.
         call.recorded = True
@@ -112,8 +152,9 @@ class FaultGate(Generic[C]):
             if self.registry.ready["reply", name, version]:
                 asked, told = call.message or call.asked(), reply.message
                 facts = Facts(
-                    "reply", now, connection.node or 0, connection.number, name, version, call.client_id, asked, told, self._lookup
-                )
+                    "reply", now, connection.node or 0, connection.number, name, version, call.client_id, asked, told, self._lookup,
+                    self._caller(connection),
+                )  # fmt: skip
                 fired = self.registry.decide(facts)
                 if fired:
                     self._refresh()
@@ -161,6 +202,10 @@ class FaultGate(Generic[C]):
             return True
         if isinstance(action, Steer):
             self._steer(armed, action, now)
+            return True
+        if isinstance(action, Unwelcome):
+            if connection.guard is not None:  # Without a guard the core refuses the handshake.
+                connection.guard.unwelcome(f'fault rule "{armed.rule.name}"')
             return True
         if isinstance(action, Wait):
             self._wait(armed, call, action.ns, now, partial(self._late_request, call))
@@ -257,7 +302,7 @@ class FaultGate(Generic[C]):
             self._free(call, now)
 
     def _hang_up(self, armed: Strike, connection: Strikeable, action: HangUp, now: int) -> None:
-        reason = f'fault rule "{armed.rule.name}"'
+        reason = f'fault rule "{armed.rule.name}"' + (f": {action.why}" if action.why else "")
         if action.reset:
             self._driver.break_off(connection, reason, now)
         else:

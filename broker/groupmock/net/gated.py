@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..core.events import Command
     from ..faults.plan import Rule
     from .clock import Clock
+    from .connection import Guarding
     from .counters import Counters
     from .record import Recorder
 
@@ -23,12 +24,16 @@ class Strikeable(Peer, Protocol):
     seen."""
 
     run: Any
+    guard: Guarding | None
 
     def answer(self, frame: bytes) -> None:
         """Send a frame that has one answer or several."""
 
     def wedge(self) -> None:
         ...
+
+    def show_certificate(self, which: str) -> None:
+        """Show a certificate with a fault in the TLS handshake."""
 
 
 class Answering(Named, Protocol):
@@ -44,6 +49,7 @@ class GatedCall(Seen, Protocol):
     quiet: bool
     hidden: bool
     recorded: bool
+    by_listener: bool
     held_by: Rule | None
     go_on: Callable[[int], None] | None
 

@@ -80,6 +80,9 @@ class Guard:
             self._close(refused, now)
         return refused is None
 
+    def belongs(self, key: int, now: int) -> bool:
+        return self._authenticator.belongs(key, now)
+
     def answers(self, call: Call, now: int) -> Effects | None:
         codec, message, authenticator = call.codec, call.asked(), self._authenticator
         if codec.key == API_VERSIONS and authenticator.state is State.NEW:
@@ -109,6 +112,9 @@ class Guard:
 
     def bad_length(self, reason: str) -> None:
         self._close(Closes(reason, late=self._authenticator.untrusted), self._driver.clock.now())
+
+    def unwelcome(self, why: str) -> None:
+        self._authenticator.unwelcome = why
 
     def _bare(self, token: bytes, now: int) -> None:
         answer = self._authenticator.bare_token(token, now)

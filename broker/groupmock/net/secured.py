@@ -54,6 +54,7 @@ class Secured:
         context: ssl.SSLContext | None = None,
         rules: tuple[Rule, ...] = (Rule(None),),
         handshakes: Handshakes | None = None,
+        with_fault: Callable[[str], ssl.SSLContext] | None = None,
     ) -> None:
         self.settings = settings
         self._credentials = credentials
@@ -63,6 +64,9 @@ class Secured:
         self._context = context
         self._rules = rules
         self._handshakes = handshakes
+        self._with_fault = with_fault
+        self.shows_certificates = context is None or with_fault is not None
+        """False if nobody can make the certificates that fault rules show."""
         self._derived: dict[tuple[int, str, str], Keys] = {}
         makers: dict[str, Callable[[], Exchange]] = {
             PLAIN: partial(PlainExchange, self._matches),
@@ -84,7 +88,7 @@ class Secured:
         if self._handshakes is None:
             self._handshakes = Handshakes()
         assert self._context is not None
-        return TlsTransport(connection, self._context, self._handshakes, partial(self._known, driver))
+        return TlsTransport(connection, self._context, self._handshakes, partial(self._known, driver), self._with_fault)
 
     def guard(self, connection: Connection, driver: Driver) -> None:
         """Ask the client of a connection to authenticate itself."""
@@ -92,9 +96,9 @@ class Secured:
         connection.guard = Guard(connection, driver, authenticator, self.settings)
 
     def _known(self, driver: Driver, connection: Connection, certificate: bytes | None) -> str | None:
-        """Give a connection the principal of its client's certificate, or return why it is closed. Who authenticates by SASL gets another
-        principal later."""
-        if certificate is None:
+        """Give a connection the principal of its client's certificate, or return why it is closed. A client that authenticates itself by
+        SASL gets its principal from that."""
+        if certificate is None or connection.guard is not None:
             return None
         try:
             connection.principal = f"User:{mapped(distinguished_name(certificate), self._rules)}"

@@ -93,6 +93,7 @@ class Server:
         self._counters = self._driver.counters
         self._driver.vacated = self._vacated
         self._driver.nodes.listening = self._listening
+        self._driver.shows_certificates = self.secured is None or self.secured.shows_certificates
         self._failed = asyncio.Event()
         listeners = _listen_all(addresses)
         try:

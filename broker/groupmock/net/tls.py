@@ -77,7 +77,8 @@ class Handshakes:
 
 class TlsTransport(asyncio.Transport, asyncio.Protocol):
     """The transport of a connection, and the protocol of its socket. `known(certificate)` is called after the handshake with the client's
-    certificate (DER, None without one); it returns the reason why the client is not accepted, or None."""
+    certificate (DER, None without one); it returns the reason why the client is not accepted, or None. `with_fault(which)` returns a
+    context whose certificate no correct client accepts."""
 
     def __init__(
         self,
@@ -85,12 +86,14 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         context: ssl.SSLContext,
         handshakes: Handshakes,
         known: Callable[[Connection, bytes | None], str | None],
+        with_fault: Callable[[str], ssl.SSLContext] | None = None,
     ) -> None:
         super().__init__()
         self._connection = connection
         self._context = context
         self._handshakes = handshakes
         self._known = known
+        self._with_fault = with_fault
         self._socket: asyncio.Transport | None = None
         self._received = bytearray()  # The bytes of the handshake that were not handled yet.
         self._taken = 0  # The number of bytes that came before the handshake was complete.
@@ -139,6 +142,11 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._connection.resume_writing()
+
+    def show_certificate(self, which: str) -> None:
+        """Show a certificate with a fault in the handshake, which has not begun."""
+        if self._with_fault is not None:
+            self._context = self._with_fault(which)
 
     def shake(self) -> None:
         """Continue the handshake with the bytes that have arrived."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..net.clock import Clock
+    from ..net.connection import Guarding
     from .relay import House
     from .upstream import Node
 
@@ -69,8 +70,13 @@ class StruckLine(Line):
     def unanswered(self) -> bool:
         return self.relay.call is not None
 
+    guard: Guarding | None = None  # Nobody authenticates clients here.
+
     def answer(self, frame: bytes) -> None:
         self.relay.client.write(frame)
+
+    def show_certificate(self, which: str) -> None:
+        """Do nothing, because a recording refuses such fault rules (see `_refuse_steering`)."""
 
     def wedge(self) -> None:
         """Keep the connection open but handle nothing more, because its request will never be answered."""
@@ -410,6 +416,6 @@ def _refuse_steering(plan: Plan, origin: str) -> None:
         if kind_of(rule.do, f"{origin}, {name}").CAUSES:
             fine = ", ".join(kind for kind, fault in all_kinds().items() if not fault.CAUSES)
             raise BadPlan(
-                f"{origin}, {name}: {rule.do['kind']} makes a coordinator of ours do something, and a recording has none: "
+                f"{origin}, {name}: {rule.do['kind']} makes a broker of ours do something, and a recording has none: "
                 f"what it can do is {fine}"
             )

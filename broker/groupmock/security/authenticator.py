@@ -21,6 +21,7 @@ from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateReque
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 from .outcomes import Accepted, Broken, Continues, Denied
+from .unwelcome import UnwelcomeExchange
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -89,6 +90,8 @@ class Authenticator:
         """The run time (ns) at which the session ends, or None if it does not end."""
         self.why: str | None = None
         """The reason why the last authentication failed."""
+        self.unwelcome: str | None = None
+        """The reason why the authentication that begins next is refused, whatever the credentials are."""
         self._exchange: Exchange | None = None
         self._versions_seen = False
         self._again = False  # True while an authenticated client authenticates itself again.
@@ -114,11 +117,21 @@ class Authenticator:
         """Note that the client got the answer to ApiVersions, for which it may not ask again before its handshake."""
         self._versions_seen = True
 
+    def belongs(self, key: int, now: int) -> bool:
+        """Say whether a request of this API is part of an authentication, which `answer` would handle."""
+        if self.state is State.AUTHENTICATED:
+            return key == SASL_HANDSHAKE and self._may_begin_again(now)
+        return key == SASL_HANDSHAKE or self.state is not State.NEW
+
     def answer(self, key: int, version: int, message: Message, refusal: Callable[[int], Message], now: int) -> Answer | Closes | None:
         """Handle a request as far as it belongs to the authentication. None: it goes on to the cluster. `refusal` makes the answer that
         refuses this request with an error code."""
         if self.state is State.AUTHENTICATED:
-            return self._handshake_again(version, message, now) if key == SASL_HANDSHAKE else None
+            if key != SASL_HANDSHAKE:
+                return None
+            begun = self._handshake_again(version, message, now)
+            self.unwelcome = None  # A re-authentication that comes too early is none.
+            return begun
         if self.state is State.NEW:
             return self._handshake(version, message) if key == SASL_HANDSHAKE else None
         if key == SASL_AUTHENTICATE and isinstance(message, SaslAuthenticateRequest):
@@ -154,12 +167,17 @@ class Authenticator:
         self._other_mechanism = self._again and message.mechanism != self.mechanism
         self.mechanism = message.mechanism if not self._again else self.mechanism
         self._exchange = make()
+        if self.unwelcome is not None:
+            self._exchange, self.unwelcome = UnwelcomeExchange(self._exchange, message.mechanism, self.unwelcome), None
         self.state = State.MECHANISM_CHOSEN if version else State.BARE_TOKENS
         return Answer(SaslHandshakeResponse(mechanisms=enabled))
 
+    def _may_begin_again(self, now: int) -> bool:
+        return self.ends is not None and (self._began_again is None or now - self._began_again >= LEAST_PAUSE_NS)
+
     def _handshake_again(self, version: int, message: Message, now: int) -> Answer | Closes | None:
         """Begin a re-authentication, if the session has an end and the last one did not begin a moment ago."""
-        if self.ends is None or (self._began_again is not None and now - self._began_again < LEAST_PAUSE_NS):
+        if not self._may_begin_again(now):
             return None
         self._began_again, self._again, self.state = now, True, State.NEW
         return self._handshake(version, message)

@@ -6,6 +6,8 @@ They live as long as the run. Private keys are written with mode 0600, into a fo
 from __future__ import annotations
 
 import os
+import ssl
+import tempfile
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -21,6 +23,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 EVER_SINCE: Final = timedelta(hours=1)
 """Certificates are valid since an hour ago, because clocks of containers differ."""
 VALID: Final = timedelta(days=30)
+ELSEWHERE: Final = "elsewhere.invalid"
+"""The host in a certificate for another host."""
 ALWAYS_NAMED: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -74,6 +78,21 @@ def issued(by: Issued, name: str, hosts: Iterable[str] = (), *, ended: bool = Fa
     if names:
         made = made.add_extension(x509.SubjectAlternativeName([_host(each) for each in names]), critical=False)
     return Issued(made.sign(by.key, hashes.SHA256()), key)
+
+
+def with_fault(ca: Issued, hosts: Iterable[str], which: str) -> Issued:
+    """Make a server's certificate that no correct client accepts: `expired`, `wrong_host` or `unknown_authority`."""
+    if which == "wrong_host":
+        hosts = [ELSEWHERE]
+    return issued(authority() if which == "unknown_authority" else ca, "groupmock", hosts, ended=which == "expired")
+
+
+def load(context: ssl.SSLContext, made: Issued) -> None:
+    """Let a context show a certificate. OpenSSL reads it from a file, which is removed."""
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # Nobody else may read it: its mode is 0600.
+        file.write(made.key_pem + made.pem)
+        file.flush()
+        context.load_cert_chain(file.name)
 
 
 def write(folder: Path, ca: Issued, server: Issued, client: Issued) -> Files:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import ssl
 import tempfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -30,11 +32,13 @@ class CannotSecure(Exception):
 
 
 class TlsOfRun(NamedTuple):
-    """The certificates of a run. `files` are those that groupmock made, else None, and `temporary` the folder to remove at the end."""
+    """The certificates of a run. `files` are those that groupmock made, else None, and `temporary` the folder to remove at the end.
+    `with_fault` makes the certificates that fault rules show, if groupmock made the others."""
 
     context: ssl.SSLContext
     files: Files | None
     temporary: str | None
+    with_fault: Callable[[str], ssl.SSLContext] | None = None
 
     def remove(self) -> None:
         """Remove certificates that only this run needed."""
@@ -67,6 +71,7 @@ def secured_of(config: Config, core: Core, clock: Clock, tls: TlsOfRun | None) -
         any_user=security.any_user,
         context=tls.context if tls is not None else None,
         rules=rules_of(security.settings.ssl_principal_mapping_rules),
+        with_fault=tls.with_fault if tls is not None else None,
     )
 
 
@@ -78,7 +83,8 @@ def _made(security: Security, hosts: list[str]) -> TlsOfRun:
             f"TLS listeners without --tls-cert need a throw-away certificate, and so cryptography: {pip_install('tls')}"
         ) from None
     ca = certificates.authority()
-    server = certificates.issued(ca, "groupmock", [*certificates.ALWAYS_NAMED, *hosts])
+    hosts = [*certificates.ALWAYS_NAMED, *hosts]
+    server = certificates.issued(ca, "groupmock", hosts)
     client = certificates.issued(ca, "groupmock client")
     temporary = tempfile.mkdtemp(prefix="groupmock-tls-") if security.folder is None else None
     folder = security.folder if temporary is None else temporary
@@ -88,7 +94,14 @@ def _made(security: Security, hosts: list[str]) -> TlsOfRun:
         context = _context(security, files.certificate, files.key, files.ca)
     except OSError as trouble:
         raise CannotSecure(f"cannot write certificates into {folder}: {trouble.strerror}: choose another --tls-dir") from None
-    return TlsOfRun(context, files, temporary)
+
+    @cache
+    def with_fault(which: str) -> ssl.SSLContext:
+        made = _server_context(security)
+        certificates.load(made, certificates.with_fault(ca, hosts, which))
+        return made
+
+    return TlsOfRun(context, files, temporary, with_fault)
 
 
 def _read(security: Security) -> ssl.SSLContext:
@@ -102,12 +115,18 @@ def _read(security: Security) -> ssl.SSLContext:
 
 
 def _context(security: Security, certificate: str, key: str | None, ca: str | None) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    names = [name.strip() for name in security.settings.ssl_enabled_protocols.split(",") if name.strip()]
-    context.minimum_version = min(VERSIONS[name] for name in names)
-    context.maximum_version = max(VERSIONS[name] for name in names)
+    context = _server_context(security)
     context.load_cert_chain(certificate, key)
     context.verify_mode = CLIENT_AUTH[security.settings.ssl_client_auth]
     if ca is not None:
         context.load_verify_locations(ca)
+    return context
+
+
+def _server_context(security: Security) -> ssl.SSLContext:
+    """Return a context with the versions of TLS that the settings name, and without a certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    names = [name.strip() for name in security.settings.ssl_enabled_protocols.split(",") if name.strip()]
+    context.minimum_version = min(VERSIONS[name] for name in names)
+    context.maximum_version = max(VERSIONS[name] for name in names)
     return context

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 from cases import for_each
 from sasl_client import PASSWORD
 
-from groupmock.journal.rows import CloseRow, NoteRow
+from groupmock.faults.plan import read_plan, rule_as_data
+from groupmock.journal.rows import CloseRow, FaultRow, NoteRow
 from groupmock.net.connection import Connection
 from groupmock.net.secured import Secured
 from groupmock.net.tls import MOST_HANDSHAKE_BYTES, Handshakes, TlsTransport
@@ -25,6 +27,8 @@ from groupmock.security.settings import SecuritySettings
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
 from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 
+LISTENER: Final = "OUTSIDE"
+
 
 class Authority:
     """The certificates of a test, as files."""
@@ -34,6 +38,11 @@ class Authority:
         self.folder = folder
         client = certificates.issued(self.ca, "carla")
         self.files = certificates.write(folder, self.ca, certificates.issued(self.ca, "broker", ["localhost"]), client)
+
+    def with_fault(self, which: str) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificates.load(context, certificates.with_fault(self.ca, ["localhost"], which))
+        return context
 
     def pair(self, name: str, issued: certificates.Issued) -> tuple[str, str]:
         """Write a certificate and its key, and return the paths."""
@@ -59,7 +68,7 @@ class TlsWire(Unbuffered):
         self.raw = self.text = b""
         self.closed = False
         rig = house.rig
-        self.connection = Connection(rig.driver, 1, 1, "/127.0.0.1", 40_000)
+        self.connection = Connection(rig.driver, 1, 1, "/127.0.0.1", 40_000, LISTENER)
         protocol = house.secured.protocol(self.connection, rig.driver, house.protocol)
         assert isinstance(protocol, TlsTransport)
         self.protocol = protocol
@@ -122,8 +131,8 @@ class House:
     ) -> None:  # fmt: skip
         self.protocol = protocol
         self.rows = KeptRows()
-        self.rig = WireRig.make(sinks=[self.rows])
-        self.rig.core.cluster.credentials.set_password("alice", PASSWORD)
+        users = {"alice": PASSWORD} if protocol == "SASL_SSL" else None
+        self.rig = WireRig.make(sinks=[self.rows], listeners={LISTENER: protocol}, users=users)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version, context.maximum_version = versions
         context.load_cert_chain(authority.files.certificate, authority.files.key)
@@ -131,7 +140,7 @@ class House:
         context.verify_mode = client_auth
         self.secured = Secured(
             SecuritySettings(), self.rig.core.cluster.credentials, self.rig.core.environment.wall_ms, self.rig.clock.now, context=context,
-            rules=rules_of(rules), handshakes=Handshakes(call_soon=soon or (lambda turn: turn())),
+            rules=rules_of(rules), handshakes=Handshakes(call_soon=soon or (lambda turn: turn())), with_fault=authority.with_fault,
         )  # fmt: skip
 
     @property
@@ -289,3 +298,37 @@ def test_end_of_the_stream_in_tls_ends_the_connection(authority: Authority) -> N
         wire.tls.unwrap()  # type: ignore[union-attr]
     wire._pass_on()
     assert wire.closed
+
+
+@for_each("plan, error, told", [
+    ("certificate-expired", "CERTIFICATE_VERIFY_FAILED", "it has expired"),
+    ("certificate-wrong-host", "CERTIFICATE_VERIFY_FAILED", "its names have to contain"),
+    ("certificate-unknown-authority", "CERTIFICATE_VERIFY_FAILED", "does not trust this listener's certificate"),
+])  # fmt: skip
+def test_plan_shows_one_client_a_certificate_with_a_fault(authority: Authority, plan: str, error: str, told: str) -> None:
+    house = House(authority)
+    house.rig.command("add_faults", rules=[rule_as_data(each) for each in read_plan(plan).rule])
+    outcomes = []
+    for _ in range(3):
+        wire = TlsWire(house, trusting(authority))
+        outcomes.append(wire.shake())
+        wire.connection.connection_lost(None)
+    assert outcomes == [None, error, None]
+    assert [told in reason for reason in house.reasons] == [False, True, False], house.reasons
+    (fault,) = [row for row in house.rows.rows if isinstance(row, FaultRow)]
+    assert (fault.rule, fault.action, fault.fields) == (plan, "show_certificate", {"certificate": fault.fields["certificate"]})
+
+
+def test_certificate_is_right_again_after_the_rule_is_removed(authority: Authority) -> None:
+    house = House(authority)
+
+    def outcome() -> str | None:
+        wire = TlsWire(house, trusting(authority))
+        error = wire.shake()
+        wire.connection.connection_lost(None)
+        return error
+
+    house.rig.command("add_faults", rules=[{"stage": "connect", "do": {"kind": "show_certificate", "certificate": "expired"}}])
+    assert [outcome(), outcome()] == ["CERTIFICATE_VERIFY_FAILED"] * 2
+    house.rig.command("clear_faults")
+    assert outcome() is None

@@ -16,13 +16,16 @@ from ..authorizer.acl import (
     GROUP,
     LITERAL,
     OPERATIONS,
+    PATTERN_TYPES,
+    PERMISSION_TYPES,
     PREFIXED,
+    RESOURCE_TYPES,
     TOPIC,
     TRANSACTIONAL_ID,
     Acl,
     AclFilter,
 )
-from .register import Arguments, BadArguments, NotNow, steers
+from .register import Arguments, BadArguments, Milliseconds, NotNow, steers
 
 if TYPE_CHECKING:
     from ..authorizer.authorizer import Authorizer
@@ -34,6 +37,8 @@ NO_AUTHORIZER: Final = (
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 )
 NUMBERS: Final = {name: number for number, name in OPERATIONS.items()}
+RETURNS: Final = "right_returns"
+"""The name of the timer that takes back a rule of `deny`."""
 
 Principal = Annotated[str, Meta(description="User:alice, or alice alone; * for everybody", min_length=1)]
 Operations = Annotated[list[str], Meta(description="Kafka's names of operations: READ, WRITE, DESCRIBE, ALL, ...", min_length=1)]
@@ -66,12 +71,15 @@ class Allow(AddAcls):
 class Deny(AddAcls):
     """Deny operations on a topic, a group, a transactional id or the cluster to a principal, whatever is allowed elsewhere."""
 
+    ms: Annotated[Milliseconds | None, Meta(description="take the rules back after so long; null: they stay")] = None
+
 
 class RemoveAcls(Arguments):
-    """Remove the rules of the authorizer that fit all given arguments, ALLOW and DENY alike."""
+    """Remove the rules of the authorizer that fit all given arguments."""
 
     principal: Annotated[Name | None, Meta(description="of this principal only")] = None
     operations: Annotated[list[str] | None, Meta(description="of these operations only")] = None
+    permission: Annotated[str | None, Meta(description="ALLOW or DENY: rules of this kind only")] = None
     topic: OfTopic = None
     group: OfGroup = None
     transactional_id: OfTransactionalId = None
@@ -85,7 +93,21 @@ def allow(cluster: Cluster, arguments: Allow, turn: Turn) -> None:
 
 @steers("deny", Deny)
 def deny(cluster: Cluster, arguments: Deny, turn: Turn) -> None:
-    _add(cluster, arguments, DENY)
+    """Add rules that deny, each with a timer if it is taken back later. A rule that is denied again without `ms` stays."""
+    for acl in _add(cluster, arguments, DENY):
+        key = (RETURNS, *_subject(acl))
+        if arguments.ms is None:
+            turn.timers.cancel(key)
+        else:
+            turn.timers.set(key, turn.after(arguments.ms))
+
+
+def give_back(cluster: Cluster, subject: tuple[str, ...]) -> bool:
+    """Remove the rule for which a timer of `deny` was set, and return whether it was still there."""
+    authorizer = authorizer_of(cluster)
+    found = [acl for acl in authorizer.rules() if acl.permission == DENY and _subject(acl) == subject]
+    authorizer.remove(found)
+    return bool(found)
 
 
 @steers("remove_acls", RemoveAcls)
@@ -95,7 +117,8 @@ def remove_acls(cluster: Cluster, arguments: RemoveAcls, turn: Turn) -> None:
     kind, name = _resource(arguments) or (ANY, None)
     principal = None if arguments.principal is None else _principal(arguments.principal)
     operations = [ANY] if arguments.operations is None else _numbers(arguments.operations)
-    filters = [AclFilter(kind=kind, name=name, principal=principal, operation=each) for each in operations]
+    permission = ANY if arguments.permission is None else _permission(arguments.permission)
+    filters = [AclFilter(kind=kind, name=name, principal=principal, operation=each, permission=permission) for each in operations]
     authorizer.remove([acl for each in filters for acl in authorizer.matching(each)])
 
 
@@ -106,7 +129,11 @@ def authorizer_of(cluster: Cluster) -> Authorizer:
     return cluster.authorizer
 
 
-def _add(cluster: Cluster, arguments: AddAcls, permission: int) -> None:
+def _subject(acl: Acl) -> tuple[str, ...]:
+    return OPERATIONS[acl.operation], RESOURCE_TYPES[acl.kind], acl.name, PATTERN_TYPES[acl.pattern], acl.principal, acl.host
+
+
+def _add(cluster: Cluster, arguments: AddAcls, permission: int) -> list[Acl]:
     authorizer = authorizer_of(cluster)
     resource = _resource(arguments)
     if resource is None:
@@ -118,6 +145,7 @@ def _add(cluster: Cluster, arguments: AddAcls, permission: int) -> None:
     if not authorizer.has_room(acls):
         raise NotNow("the authorizer has no room for these rules: remove others first")
     authorizer.add(acls)
+    return acls
 
 
 def _resource(arguments: AddAcls | RemoveAcls) -> tuple[int, str] | None:
@@ -147,3 +175,11 @@ def _numbers(operations: list[str]) -> list[int]:
     if unknown:
         raise BadArguments(f"no operation {unknown[0]!r}: there are {', '.join(NUMBERS)}")
     return [NUMBERS[each.upper()] for each in operations]
+
+
+def _permission(text: str) -> int:
+    """Return the number of a permission by Kafka's name in any case. Raises BadArguments."""
+    numbers = {name: number for number, name in PERMISSION_TYPES.items()}
+    if text.upper() not in numbers:
+        raise BadArguments(f"no permission {text!r}: there are {', '.join(numbers)}")
+    return numbers[text.upper()]

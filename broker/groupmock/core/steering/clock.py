@@ -11,7 +11,7 @@ from groupmock_codec.units import NS_PER_MS
 
 from ..effects import ClockStepped
 from ..timers import NAMES
-from . import members, nodes, transactions
+from . import acls, members, nodes, transactions
 from .find import listed
 from .members import ExpireMember, expire_member
 from .register import Arguments, BadArguments, NoSuch, steers
@@ -69,6 +69,10 @@ def _on_thaw(cluster: Cluster, subject: tuple[str, ...], turn: Turn) -> bool:
     return members.thaw(cluster, subject[0], subject[1])
 
 
+def _on_return(cluster: Cluster, subject: tuple[str, ...], turn: Turn) -> bool:
+    return acls.give_back(cluster, subject)
+
+
 def _on_release(cluster: Cluster, subject: tuple[str, ...], turn: Turn) -> bool:
     return transactions.let_go(cluster, subject[0], turn)
 
@@ -77,5 +81,6 @@ TIMERS: Final[dict[str, Callable[[Cluster, tuple[str, ...], Turn], bool]]] = {
     "stall": _on_stall,
     "thaw": _on_thaw,
     transactions.RELEASE: _on_release,
+    acls.RETURNS: _on_return,
 }
 """Maps each timer of this package to its handler. A handler returns True if it did something."""

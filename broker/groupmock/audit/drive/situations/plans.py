@@ -1,4 +1,4 @@
-"""Each ready fault plan (`groupmock faults plans`) makes a situation with the plan's name."""
+"""Each ready fault plan (`groupmock faults plans`) makes a situation with the plan's name, except those that need secured listeners."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from ....faults.facts import for_consumer_groups, for_producers
+from ....faults.kind import for_secured
 from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
 from ..situation import CONSUMER, PROTOCOL_OF, Situation, declare
 from ..situation_stage import Stage
@@ -43,7 +44,7 @@ def _sentence(plan: Plan) -> str:
 
 for _name in ready_plans():
     _plan = read_plan(_name)
-    if _name not in ELSEWHERE and not for_producers(_plan):
+    if _name not in ELSEWHERE and not for_producers(_plan) and not for_secured(_plan):
         declare(
             Situation(
                 _name,
