@@ -40,6 +40,7 @@ from .holdings import Room
 from .interned import Tables
 from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
 from .said import unsaid
+from .summaries import RIGHT, fault_words
 from .thinning import Dots, S, Spans
 from .transaction_track import TransactionTrack
 
@@ -58,6 +59,8 @@ CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
 """At most this many members of one LeaveGroup get a mark."""
 ROUTINE: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit"))
+WAITED: Final = frozenset(("over", "released"))
+"""Actions of fault rows that say that a request goes on. They get no mark, because the line behind the request shows how long it waited."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands that get no mark, because their effects are drawn."""
 Where = tuple[str, int | None]
@@ -147,7 +150,7 @@ class TimelineBuilder(RowReader):
         if row.group is not None and (track := self._track(row.group)) is not None:
             where = (row.group, track.lanes.place(row.member_id) if row.member_id else None)
         waived = f" (waived: {text(row.waived)})" if row.waived is not None else ""
-        told = f"{shortened(row.sentence)}. Right: {shortened(row.instead)}{waived}"
+        told = f"{shortened(row.sentence)}{RIGHT}{shortened(row.instead)}{waived}"
         self._event(
             where, Event(row.happened, row.happened, "finding", text(row.rule), told, text(row.severity), rows=tuple(row.rows[:8]))
         )  # fmt: skip
@@ -324,8 +327,10 @@ class TimelineBuilder(RowReader):
 
     @takes
     def _fault(self, row: FaultRow) -> None:
+        if row.action in WAITED:
+            return
         asked = self._asked.get(row.ticket) if row.ticket is not None else None
-        told = f"{text(row.action)} {facts(row.fields)}".strip()
+        told = fault_words(row.action, row.fields)
         if asked is not None:
             told = f"{asked.row.api_name}: {told}"
             whose: list[Where | None] = [(asked.group, self._tracks[asked.group].lanes.place(member)) for member in asked.members]
