@@ -11,12 +11,12 @@ import statistics
 import subprocess
 import sys
 
-from groupmock_codec.api_keys import JOIN_GROUP
+from groupmock_codec.api_keys import FIND_COORDINATOR, JOIN_GROUP
 
 from .. import servers
 from ..bench import Bench
 from ..generators import Missing
-from ..join import SocketLink, join_request
+from ..join import SocketLink, join_request, string
 from ..machine import cpu_seconds, pinned
 from ..targets import TARGETS
 
@@ -40,6 +40,7 @@ def seconds_to_ready(bench: Bench) -> tuple[float, float]:
     with servers.started(servers.groupmock_command(), bench.cores) as server:
         taken = cpu_seconds(server.pid)
         link = SocketLink.to(server.endpoint)
+        link.call(FIND_COORDINATOR, 0, string("startup"))  # As every client does; it creates the offsets topic.
         costs = []
         for _ in range(JOINS):  # Each JoinGroup has no member id and is answered with one.
             before = cpu_seconds(server.pid)

@@ -1,23 +1,24 @@
 """The compiled codec generates flat Python from a declaration, for each message class and version at first use.
 
-`decoder(cls, version, flexible)` and `encoder(...)` generate, execute and cache functions. These check every length. When they refuse a
-message, the slow codec in `reference.py` explains field path and offset, but only if somebody asks.
+`decoder(cls, version, flexible)` and `encoder(...)` generate, execute and cache functions; `kept_code` keeps their code for later
+processes. The functions check every length. When they refuse a message, the slow codec in `reference.py` explains field path and offset,
+but only if somebody asks.
 """
 
 from __future__ import annotations
 
-import linecache
-import struct
-from collections.abc import Callable
-from functools import cache
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from types import CodeType, FunctionType
+from typing import Final, TypeVar, cast
 
 from . import runtime
 from .declare import Message
-from .emit import Source
-from .emit_decode import DecodeSource
-from .emit_encode import EncodeSource
+from .emit import DEFAULT, PACK, UNPACK, Source, named
+from .emit_decode import READERS, DecodeSource
+from .emit_encode import WRITERS, EncodeSource
 from .errors import DecodeError, EncodeError, Place, TooManyElements
+from .kept_code import Generated, kept_code
 
 M = TypeVar("M", bound=Message)
 EXPLAINED_BYTES: Final = 4096
@@ -25,6 +26,14 @@ EXPLAINED_BYTES: Final = 4096
 server must not stall for a hostile frame."""
 Decoder = Callable[[bytes, int], tuple[M, int]]
 Encoder = Callable[[M], bytes]
+
+
+def decoder_title(message: type[Message], version: int, max_elements: int | None) -> str:
+    return f"{message.__name__} v{version} decode" + ("" if max_elements is None else f" {max_elements}")
+
+
+def encoder_title(message: type[Message], version: int) -> str:
+    return f"{message.__name__} v{version} encode"
 
 
 @cache
@@ -51,9 +60,11 @@ def decoder(message: type[M], version: int, flexible: bool, max_elements: int | 
         return too_many(path, count, left, offset) if 0 <= count <= room else runtime.Refused()
 
     what = f"{message.__name__} v{version} cannot be read"
-    source = DecodeSource(version, flexible, max_elements)
-    source.function(message)
-    return cast("Decoder[M]", _executed(source, "decode", message, version, explain=explain, too_many=too_many, unfit=unfit))
+    title = decoder_title(message, version, max_elements)
+    names = {**READERS, "explain": explain, "too_many": too_many, "unfit": unfit}
+    defaults = () if max_elements is None else (max_elements,)
+    made = _made(message, title, partial(DecodeSource, version, flexible, max_elements), names, defaults)
+    return cast("Decoder[M]", made)
 
 
 @cache
@@ -68,16 +79,42 @@ def encoder(message: type[M], version: int, flexible: bool) -> Encoder[M]:
 
         return EncodeError(f"{message.__name__} v{version} cannot be written", place)
 
-    source = EncodeSource(version, flexible)
-    source.function(message)
-    return cast("Encoder[M]", _executed(source, "encode", message, version, explain=explain))
+    title = encoder_title(message, version)
+    return cast("Encoder[M]", _made(message, title, partial(EncodeSource, version, flexible), {**WRITERS, "explain": explain}))
 
 
-def _executed(source: Source, name: str, message: type[Message], version: int, **raised: Callable[..., Exception]) -> Any:
-    """Execute the generated source in such a way that tracebacks and profilers show its lines."""
-    filename = f"<{name} {message.__module__}.{message.__name__} v{version}>"
-    names = source.names | raised | {"StructError": struct.error}
-    # `exec` is safe here, because the source is made only of this package's declarations.
-    exec(compile(source.text, filename, "exec"), names)
-    linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
-    return names[name]
+def _made(
+    message: type[Message], title: str, emitter: Callable[[], Source], names: Mapping[str, object], defaults: tuple[int, ...] = ()
+) -> FunctionType:
+    """Return the generated function of this title. Its code is generated from the declaration unless it was kept."""
+
+    def source() -> Source:
+        emitted = emitter()
+        emitted.function(message)
+        return emitted
+
+    kept = kept_code(message.__module__)
+    generated = kept.find(title)
+    classes: Mapping[str, type[Message]] = {}
+    if generated is None:
+        emitted = source()
+        classes = emitted.classes
+        whole = compile(emitted.text, f"{message.__module__} {title}", "exec")
+        code = next(constant for constant in whole.co_consts if isinstance(constant, CodeType))
+        generated = Generated(code, tuple(classes))
+        kept.add(title, generated)
+    bound = [name for name in generated.code.co_names if name.startswith((PACK, UNPACK, DEFAULT)) and name not in names]
+    objects = {name: named(name, message, classes) for name in (*generated.classes, *bound)}
+    # Tracebacks and profilers ask the loader for the lines of the function, which are written again for them.
+    lines = {"__name__": title, "__loader__": _Lines(source)}
+    return FunctionType(generated.code, {**names, **objects, **lines}, None, defaults)
+
+
+class _Lines:
+    """A loader that writes the source text of a generated function when it is asked for (PEP 302, `linecache.lazycache`)."""
+
+    def __init__(self, source: Callable[[], Source]) -> None:
+        self._source = source
+
+    def get_source(self, _name: str) -> str:
+        return self._source().text

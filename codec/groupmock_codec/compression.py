@@ -3,7 +3,6 @@ exceeds the given limit."""
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from typing import Final
 
@@ -47,6 +46,8 @@ def compress(data: bytes, code: int) -> bytes:
     if code == NONE:
         return data
     if code == GZIP:
+        import gzip  # This import is late, because most programs compress nothing.
+
         return gzip.compress(data, mtime=0)
     raise _unsupported(code)
 

@@ -1,9 +1,16 @@
-"""The base of the source emitters writes indented lines, makes new names, and binds objects to global names of the generated module."""
+"""The base of the source emitters writes indented lines and makes new names.
+
+Generated code needs objects as globals, and each of their names says what it stands for (`named`): so code that was compiled earlier finds
+them again, without the source.
+"""
 
 from __future__ import annotations
 
+import struct
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Final
 
 from .declare import Field, Message
@@ -21,14 +28,49 @@ CODES: Final[Mapping[str, str]] = {
 }
 
 
-class Source:
-    """Builds source text and collects the objects that the text needs as global names."""
+PACK: Final = "pack_"
+UNPACK: Final = "unpack_"
+DEFAULT: Final = "default_"
 
-    def __init__(self, names: Mapping[str, object]) -> None:
+
+BOOLEAN: Final = "t"
+"""Stands for the code `?` in a name, where a question mark is not allowed; struct has no code of that letter."""
+
+
+@cache
+def layout(codes: str) -> struct.Struct:
+    """Return the big-endian layout of the codes in a name. All codecs share it."""
+    return struct.Struct(f">{codes.replace(BOOLEAN, '?')}")
+
+
+def calling(prefix: str, codes: str) -> str:
+    """Return the global name of the pack or unpack function of these codes."""
+    return prefix + codes.replace("?", BOOLEAN)
+
+
+def named(name: str, message: type[Message], classes: Mapping[str, type[Message]]) -> object:
+    """Return the object that a global name of a message's generated code stands for: a pack or unpack function of a layout, a default, or
+    a class of `classes` or of the message's module."""
+    if name.startswith(PACK):
+        return layout(name.removeprefix(PACK)).pack
+    if name.startswith(UNPACK):
+        return layout(name.removeprefix(UNPACK)).unpack_from
+    wanted = name.removeprefix(DEFAULT)
+    found: type[Message] = classes[wanted] if wanted in classes else getattr(sys.modules[message.__module__], wanted)
+    return found() if wanted != name else found
+
+
+class Source:
+    """Builds source text and collects the message classes that the text needs as global names."""
+
+    def __init__(self) -> None:
         self.lines: list[str] = []
-        self.names: dict[str, object] = dict(names)
-        self._bound: dict[object, str] = {}
+        self.classes: dict[str, type[Message]] = {}
         self._depth = self._count = 0
+
+    def function(self, message: type[Message]) -> None:
+        """Write the source of the whole function."""
+        raise NotImplementedError
 
     @property
     def text(self) -> str:
@@ -55,12 +97,10 @@ class Source:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def bind(self, prefix: str, value: object, key: object) -> str:
-        """Return a global name for `value`, which is the same for the same `key`."""
-        if key not in self._bound:
-            self._bound[key] = f"{prefix}_{len(self._bound)}"
-            self.names[self._bound[key]] = value
-        return self._bound[key]
+    def class_name(self, message: type[Message]) -> str:
+        """Return the global name of a message class."""
+        assert self.classes.setdefault(message.__name__, message) is message, f"two classes are called {message.__name__}"
+        return message.__name__
 
     def default(self, field: Field) -> str:
         """Return an expression of the field's default: a new object if the default is mutable, and a shared object otherwise."""
@@ -69,5 +109,6 @@ class Source:
             return "[]"
         if isinstance(value, Message):
             shared = type(value).__struct_config__.frozen
-            return self.bind("default", value, ("default", type(value))) if shared else f"{self.bind('make', type(value), type(value))}()"
+            name = self.class_name(type(value))
+            return f"{DEFAULT}{name}" if shared else f"{name}()"
         return repr(value)

@@ -17,7 +17,7 @@ from typing import Final
 
 from . import runtime
 from .declare import NO_TAGS, TAGS, Field, Message, Wire, fields_of, misplaced_tags
-from .emit import CODES, Source
+from .emit import CODES, UNPACK, Source, calling, layout
 
 READERS: Final[Mapping[str, object]] = {
     "Refused": runtime.Refused,
@@ -33,6 +33,7 @@ READERS: Final[Mapping[str, object]] = {
     "read_records": runtime.read_compact_records,
     "read_records_or_null": runtime.read_compact_records_or_null,
     "unpack_from": struct.unpack_from,
+    "StructError": struct.error,
 }
 
 
@@ -40,7 +41,7 @@ class DecodeSource(Source):
     """Builds the source of one decoder function. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
 
     def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:
-        super().__init__(READERS)
+        super().__init__()
         self.version, self.flexible, self.max_elements = version, flexible, max_elements
         self.viewed = False  # `viewed` is True if record fields are decoded to views of the frame instead of copies.
         self.path = ""
@@ -99,14 +100,13 @@ class DecodeSource(Source):
         """Write one call that reads the pending run of fixed-width values."""
         if not self.run:
             return
-        layout = ">" + "".join(code for code, _ in self.run)
+        codes = "".join(code for code, _ in self.run)
         names = ", ".join(name for _, name in self.run)
-        if layout == ">B":
+        if codes == "B":
             self.line(f"{names} = data[{self.at()}]")
         else:
-            unpack = self.bind("unpack", struct.Struct(layout).unpack_from, layout)
-            self.line(f"{names}{',' if len(self.run) == 1 else ''} = {unpack}(data, {self.at()})")
-        self.ahead += struct.calcsize(layout)
+            self.line(f"{names}{',' if len(self.run) == 1 else ''} = {calling(UNPACK, codes)}(data, {self.at()})")
+        self.ahead += layout(codes).size
         self.run.clear()
 
     def settle(self) -> None:
@@ -249,7 +249,7 @@ class DecodeSource(Source):
     def built(self, message: type[Message], fields: tuple[Field, ...], values: Mapping[str, str], tags: str = "") -> str:
         """Return the call that builds the message with positional arguments, which is the fastest for msgspec."""
         arguments = [values[field.name] for field in fields] + ([f"unknown_tags={tags}"] if tags else [])
-        return f"{self.bind(message.__name__, message, message)}({', '.join(arguments)})"
+        return f"{self.class_name(message)}({', '.join(arguments)})"
 
     def known_tags(self, tagged: list[Field], values: dict[str, str], count: str, tags: str, misplaced: frozenset[int]) -> None:
         """Write the reading of the tagged section of a struct that declares tags. As in Kafka, the size of a known tag is ignored."""
@@ -272,7 +272,7 @@ class DecodeSource(Source):
                             read = self.value(field.wire, field.nullable(self.version))
                         self.settle()
                         self.line(f"{values[field.name]} = {read}; continue")
-                wrong = f" or {tag} in {self.bind('misplaced', misplaced, misplaced)}" if misplaced else ""
+                wrong = f" or {tag} in {sorted(misplaced)}" if misplaced else ""
                 self.line(f"if not 0 <= {size} <= z - o{wrong}: raise Refused")
                 self.line(f"{tags}[{tag}] = data[o:o + {size}]; o += {size}")
             self.line(f"if not {tags}: {tags} = NO_TAGS")

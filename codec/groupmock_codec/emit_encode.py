@@ -13,7 +13,7 @@ from typing import Final
 
 from . import runtime
 from .declare import Field, Message, Wire, fields_of
-from .emit import CODES, Source
+from .emit import CODES, PACK, Source, calling
 
 WRITERS: Final[Mapping[str, object]] = {
     "Refused": runtime.Refused,
@@ -22,6 +22,7 @@ WRITERS: Final[Mapping[str, object]] = {
     "text_length": runtime.text_length,
     "write_tags": runtime.write_tags,
     "pack": struct.pack,
+    "StructError": struct.error,
     "Z": b"\0",
 }
 
@@ -31,7 +32,7 @@ class EncodeSource(Source):
     `sink`)."""
 
     def __init__(self, version: int, flexible: bool) -> None:
-        super().__init__(WRITERS)
+        super().__init__()
         self.version, self.flexible = version, flexible
         self.run: list[tuple[str, str]] = []
         self.items: list[str] = []
@@ -45,7 +46,7 @@ class EncodeSource(Source):
         with self.block():
             self.line("try:")
             with self.block():
-                self.line(f"if m.__class__ is not {self.bind(message.__name__, message, message)}: raise Refused")
+                self.line(f"if m.__class__ is not {self.class_name(message)}: raise Refused")
                 begin = len(self.lines)
                 self.struct(message, "m")
                 self.close_run()
@@ -70,9 +71,8 @@ class EncodeSource(Source):
     def close_run(self) -> None:
         """Turn the current run of fixed-width values into one item."""
         if self.run:
-            layout = ">" + "".join(code for code, _ in self.run)
-            pack = self.bind("pack", struct.Struct(layout).pack, layout)
-            self.items.append(f"{pack}({', '.join(value for _, value in self.run)})")
+            codes = "".join(code for code, _ in self.run)
+            self.items.append(f"{calling(PACK, codes)}({', '.join(value for _, value in self.run)})")
             self.run.clear()
 
     def item(self, value: str) -> None:
@@ -227,6 +227,5 @@ class EncodeSource(Source):
                 self.line(f"if {tags} is None: {tags} = {{}}")
                 self.line(f"{tags}[{field.number}] = b''.join({self.sink})")
                 self.sink = outer
-        declared = frozenset(field.number for field in tagged)
-        numbers = self.bind("declared", declared, declared)
+        numbers = tuple(field.number for field in tagged)
         self.item(f"write_tags({tags} or {{}}, {name}.unknown_tags, {numbers}) if {tags} or {name}.unknown_tags else Z")

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from .declare import Field, Message, fields_of
 from .emit import Source
+from .kept_code import Generated, kept_code
 
 NAME: Final = "error_code"
 
@@ -31,16 +32,21 @@ class ErrorCodes(NamedTuple):
 def error_codes(message: type[Message], version: int) -> ErrorCodes:
     """Return the functions that find the error codes in messages of this class and version. Fields that the version lacks are ignored,
     because they are not sent."""
-    source = Source({})
-    with source.block("def first(x0):"):
-        _look(source, message, version, "x0", None, 0)
-        source.line("return 0")
-    with source.block("def each(x0):"):
-        _look(source, message, version, "x0", "", 0)
-        source.line("yield from ()")
-    names: dict[str, Any] = dict(source.names)
-    where = f"<errors {message.__module__}.{message.__name__} v{version}>"
-    exec(compile(source.text, where, "exec"), names)  # `exec` is safe here, because the source is made only of this package's declarations.
+    title = f"{message.__name__} v{version} errors"
+    kept = kept_code(message.__module__)
+    generated = kept.find(title)
+    if generated is None:
+        source = Source()
+        with source.block("def first(x0):"):
+            _look(source, message, version, "x0", None, 0)
+            source.line("return 0")
+        with source.block("def each(x0):"):
+            _look(source, message, version, "x0", "", 0)
+            source.line("yield from ()")
+        generated = Generated(compile(source.text, f"{message.__module__} {title}", "exec"), ())
+        kept.add(title, generated)
+    names: dict[str, Any] = {}
+    exec(generated.code, names)  # `exec` is safe here, because the source is made only of this package's declarations.
     return ErrorCodes(names["first"], names["each"])
 
 

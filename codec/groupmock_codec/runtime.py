@@ -14,7 +14,7 @@ MAX_INT32: Final = 0x7FFFFFFF
 MAX_STRING: Final = 0x7FFF
 VIEWED_FROM: Final = 1024 * 1024
 JAVA_TEXT: Final = "groupmock-java"
-ENCODED_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+ENCODED_SURROGATE: Final = rb"\xed[\xa0-\xbf][\x80-\xbf]?"
 
 
 class Refused(Exception):
@@ -32,7 +32,7 @@ def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
     rest = error.object[error.start :]
-    return ENCODED_SURROGATE.sub(b"\xff", rest).decode("utf-8", "replace"), len(error.object)
+    return re.sub(ENCODED_SURROGATE, b"\xff", rest).decode("utf-8", "replace"), len(error.object)
 
 
 codecs.register_error(JAVA_TEXT, _replace_as_java)
@@ -159,9 +159,9 @@ SHORT: Final = 2048
 UVARINTS: Final = (*(bytes((n,)) for n in range(128)), *(bytes((n & 0x7F | 0x80, n >> 7)) for n in range(128, SHORT)))
 
 
-def write_tags(known: Mapping[int, bytes], unknown: Mapping[int, bytes], declared: frozenset[int] = frozenset()) -> bytes:
+def write_tags(known: Mapping[int, bytes], unknown: Mapping[int, bytes], declared: tuple[int, ...] = ()) -> bytes:
     """Return the encoded tagged section, in ascending order of tags. An unknown tag may not have a number that the version declares."""
-    if not declared.isdisjoint(unknown.keys()):
+    if not unknown.keys().isdisjoint(declared):
         raise Refused
     out = [uvarint(len(known) + len(unknown))]
     for tag, value in sorted({**known, **unknown}.items()):

@@ -12,6 +12,7 @@ import resource
 import sys
 
 from groupmock.config.resolve import resolve
+from groupmock.net.warm_up import WarmUp
 from groupmock.server.assembly import start
 from groupmock.server.running import Running
 
@@ -22,18 +23,21 @@ async def serve(kind: str, profile: str) -> None:
     running = await start(resolve({"port": 0, "profile": profile, "log": "off"}, {}))
     print(running.ports[0], flush=True)
     asyncio.get_running_loop().add_reader(sys.stdin, os._exit, 0)
-    warming = running.server._warm
-    assert warming is not None
     if kind == "cold":
-        warming.cancel()
+        warm_up(running).cancel()
     else:
         exhaust_when_warm(running)
     await asyncio.Event().wait()
 
 
+def warm_up(running: Running) -> WarmUp:
+    assert running.server.warm_up is not None
+    return running.server.warm_up
+
+
 def exhaust_when_warm(running: Running) -> None:
     """Open every remaining descriptor once the server is warm."""
-    if running.server._warm is not None or not running.server.driver.connections:
+    if not warm_up(running).over or not running.server.driver.connections:
         asyncio.get_running_loop().call_later(0.01, exhaust_when_warm, running)
         return
     try:

@@ -75,6 +75,8 @@ def about(module: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:  # What a start loads is no garbage: a server collects from its ready line on, other verbs from their first step.
+        gc.disable()
     try:
         return _run(words)
     except KeyboardInterrupt as interrupt:
@@ -126,6 +128,8 @@ def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
     intermixed = getattr(module, "INTERMIXED", False)
     arguments = parser.parse_intermixed_args(own) if intermixed else parser.parse_args(own)
     arguments.command = command
+    if verb != "serve":
+        gc.enable()
     try:
         code: int = module.run(arguments)
     except BrokenPipeError:  # The reader of a pipe has ended, as in `groupmock apis | head`.

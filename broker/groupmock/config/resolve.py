@@ -34,7 +34,7 @@ LOGS: Final = ("text", "json", "rows", "json-rows", "off")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 # Clients connect to the host of Metadata and FindCoordinator responses, so the host must be reachable.
 UNROUTABLE: Final = ("0.0.0.0", "::", "")
-TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # This pattern of valid names is that of org.apache.kafka.common.internals.Topic.
+TOPIC_NAME: Final = r"[a-zA-Z0-9._-]{1,249}"  # This pattern of valid names is that of org.apache.kafka.common.internals.Topic.
 MAX_NODES: Final = 64
 MAX_NODE_ID: Final = 1_000_000
 """The largest id that may be given to the first node."""
@@ -421,7 +421,7 @@ def token_of(value: object, origin: str) -> Token | None:
 def parse_topic(text: str, origin: str) -> TopicSpec:
     """Parse NAME[:PARTITIONS] and check the name as Kafka checks topic names."""
     name, mark, count = text.partition(":")
-    if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+    if not re.fullmatch(TOPIC_NAME, name) or name in (".", ".."):
         raise ConfigError(f"{origin}: {name!r} is no topic name: 1 to 249 of a-z A-Z 0-9 . _ -, and not . or ..")
     if mark and not count:
         raise ConfigError(f"{origin}: {text!r} ends in a colon: NAME or NAME:PARTITIONS")

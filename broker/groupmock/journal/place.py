@@ -7,7 +7,7 @@ import re
 from itertools import count
 from typing import Final
 
-NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._+=-]+|^\.+")
+NOT_IN_A_NAME: Final = r"[^A-Za-z0-9._+=-]+|^\.+"
 
 
 def names_by_run(path: str) -> bool:
@@ -22,7 +22,7 @@ def placed(path: str, run: str) -> str:
         make_folder(os.path.dirname(path))
         return path
     make_folder(path)
-    stem = NOT_IN_A_NAME.sub("_", run)
+    stem = re.sub(NOT_IN_A_NAME, "_", run)
     names = (os.path.join(path, f"{stem}.jsonl" if number == 1 else f"{stem}-{number}.jsonl") for number in count(1))
     return next(name for name in names if _made(name))
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import API_VERSIONS, HEARTBEAT
+from groupmock_codec.compiled import decoder_title, encoder_title
 from groupmock_codec.declare import Message
 from groupmock_codec.error_codes import UNSUPPORTED_VERSION
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
+from groupmock_codec.kept_code import kept_code
 
 from ..journal.rows import NOT_SERVED, UNSERVED
 
@@ -112,6 +114,13 @@ class ApiCodec:
         size = self._before_body + len(body)
         # The parts are joined in one call, which copies the body, perhaps a large one, only once.
         return size.to_bytes(4, "big") + correlation + self._after_correlation + body
+
+    @property
+    def kept(self) -> bool:
+        """True if an earlier process has kept the code of both functions, so that they need not be compiled."""
+        request, response = (codec.message for codec in (APIS[self.key].request, APIS[self.key].response))
+        titles = decoder_title(request, self.version, self._max_elements), encoder_title(response, self.version)
+        return all(title in kept_code(request.__module__) for title in titles)
 
     def warm_up(self) -> None:
         """Compile the encoder and the decoder now, before a request needs them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -236,9 +235,15 @@ def _stripped(message: Message, path: str, payloads: list[Payload]) -> Message:
         where = f"{path}{field.name}"
         if field.wire.kind == "records":
             if value is not None and len(value) > BIG:
-                digest = value.digest if isinstance(value, Digested) else sha256(value).hexdigest()
+                digest = value.digest if isinstance(value, Digested) else _sha256(value)
                 payloads.append(Payload(path=where, length=len(value), digest=digest))
                 changed[field.name] = None
         elif holds_records(field.wire):
             changed[field.name] = [_stripped(entry, f"{where}[{place}].", payloads) for place, entry in enumerate(value)]
     return msgspec.structs.replace(message, **changed) if changed else message
+
+
+def _sha256(data: bytes | memoryview) -> str:
+    from hashlib import sha256  # This import is late, because a server that starts needs no digest.
+
+    return sha256(data).hexdigest()

@@ -14,7 +14,6 @@ import resource
 import socket
 from collections.abc import Callable
 from functools import lru_cache
-from ipaddress import IPv6Address
 from typing import Final
 
 # The number of pending connections is Linux's default since 5.4 (net.core.somaxconn), which cuts larger values to its limit.
@@ -36,7 +35,9 @@ def bracketed(host: str) -> str:
 def listen(host: str, port: int) -> socket.socket:
     """Bind a socket and listen on it; port 0 takes a free port. Raises OSError. Accepted connections inherit TCP_NODELAY (Linux; loops
     set it too)."""
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    # Text goes through the codec "idna", whose import costs a millisecond; most host names are ASCII.
+    name = host.encode() if host.isascii() else host
+    family, kind, protocol, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setblocking(False)
@@ -58,6 +59,8 @@ def java_host(host: str) -> str:
     (docs/kafka/group-protocol.md#records)."""
     if ":" not in host:
         return f"/{host}"
+    from ipaddress import IPv6Address  # This import is late, because most clients use IPv4.
+
     groups = IPv6Address(host.partition("%")[0]).exploded.split(":")
     return "/" + ":".join(f"{int(group, 16):x}" for group in groups)
 

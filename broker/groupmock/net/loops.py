@@ -55,5 +55,6 @@ def shorten_collections() -> None:
 
     What is loaded by then stays as long as the process, so a full collection need not look at it, which takes 30 ms. With Python's own
     thresholds a growing group of thousands has one such collection after the other."""
+    gc.enable()  # The command line has switched it off until now.
     gc.freeze()
     gc.set_threshold(2_000, 8, 200)

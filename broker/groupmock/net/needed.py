@@ -1,9 +1,4 @@
-"""An idle server imports the modules that later requests could need (docs/reference/architecture.md).
-
-A server answers before it has imported all its files: the first request that needs a module imports it. An import takes a file descriptor,
-and peers can use up all of them. So the rest is imported while the server is idle (`Server`), and until then some descriptors are kept free
-of connections (`listen.RESERVED`).
-"""
+"""Lists the modules that later requests could need, which an idle server imports (`warm_up`)."""
 
 from __future__ import annotations
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from importlib import import_module
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
-from ..core import apis
 from ..core.ingredients import describe
 from ..journal.rows import CANNOT_ACCEPT, END
 from .connection import Connection
 from .counters import Counters
 from .driver import Driver
 from .listen import Acceptor, Adopt, java_host, listen
+from .warm_up import WarmUp
 
 if TYPE_CHECKING:
     from ..config.limits import Limits
@@ -30,19 +27,7 @@ if TYPE_CHECKING:
     from .secured import Secured
 
 Listen = tuple[str, int] | socket.socket
-Step = Callable[[], list[Any]]
-"""A task for an idle moment that returns its follow-up tasks."""
-
-WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 68, 12, 13, 8, 9, 2, 1, 0)
-"""The keys of the APIs that clients of a group of either type need, in the order in which they send them."""
-STOCK_CLIENTS: Final = (
-    (18, 3), (3, 13), (10, 2), (11, 5), (14, 3), (12, 3), (9, 9), (2, 7), (1, 16), (18, 0), (3, 5), (10, 1), (9, 3), (13, 1),
-)  # fmt: skip
-"""The (API key, version) of the first requests of librdkafka 2 and aiokafka, in their order. Their codecs are compiled first, because a
-client that waits for a millisecond at the wrong moment loses one of its own ticks (50 ms in librdkafka)."""
 FLUSH_EVERY_S: Final = 0.25
-WARM_UP_PAUSE_S: Final = 0.001
-WARM_UP_WHEN_BUSY_S: Final = 0.05
 LOAD_SINKS_AFTER_S: Final = 0.2
 CLOSE_WITHIN_S: Final = 1.0
 # An idle connection may live a quarter longer than its limit, because a timer for each connection would double the cost of a heartbeat.
@@ -68,7 +53,7 @@ class Server:
         self._adopting: set[asyncio.Task[None]] = set()
         self._numbers = 0
         self._sweep: Handle | None = None
-        self._warm: asyncio.TimerHandle | None = None
+        self.warm_up: WarmUp | None = None
         self._loader: asyncio.TimerHandle | None = None
         self._flusher: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
@@ -106,7 +91,9 @@ class Server:
             self.listen_for(node, listener)
         self._sweep_later()
         self._flush_later()
-        self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, self._to_warm_up())
+        self.warm_up = WarmUp(self.core, self._driver.codecs, self._counters)
+        self.warm_up.first()
+        self.warm_up.begin()
         self.journal.put_off()
         self._loader = asyncio.get_running_loop().call_later(LOAD_SINKS_AFTER_S, self._load_sinks)
         return {node: listener.getsockname()[1] for node, listener in listeners.items()}
@@ -134,7 +121,7 @@ class Server:
         for acceptor in self._all_acceptors():
             acceptor.close()
         self._acceptors.clear()
-        for appointment in (self._sweep, self._warm, self._loader, self._flusher):
+        for appointment in (self._sweep, self.warm_up, self._loader, self._flusher):
             if appointment is not None:
                 appointment.cancel()
         if self._driver is None:
@@ -223,44 +210,6 @@ class Server:
             self.journal.flush()
             self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
-    def _to_warm_up(self) -> list[Step]:
-        """Return the steps of the warm-up, with the first step at the end: versions of stock clients, then the newest versions, then
-        imports, then older versions."""
-        rows = [
-            self.driver.codecs.advertised[key]
-            for key in WARM_UP_FIRST
-            if key in self.driver.codecs.advertised and key in apis.module_names()
-        ]
-        newest = [(row.key, row.highest) for row in rows]
-        older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
-        first = dict.fromkeys([*(pair for pair in STOCK_CLIENTS if pair in {*newest, *older}), *newest])
-        last = dict.fromkeys(pair for pair in older if pair not in first)
-        before, after = ([partial(self._compile, *pair) for pair in reversed(pairs)] for pairs in (first, last))
-        return [*after, self._imports, *before]
-
-    def _warm_up(self, todo: list[Step], handled: int | None = 0) -> None:
-        """Compile one codec between two turns of an idle loop, so that no client has to wait the 0.6 ms that this takes. Then import one
-        file in each idle moment that a request could need, because later there may be no file descriptor left.
-
-        `handled` is the number of requests a moment ago; None: the loop was busy then and has had its pause. A step is postponed only
-        once, because otherwise a client that pings all the time would leave all of them to the first member of a group."""
-        busy = handled is not None and self.counters.handled != handled
-        if todo and not busy:
-            step = todo.pop()
-            try:
-                todo += step()
-            except OSError:  # This fails while all file descriptors of the process are in use.
-                todo.append(step)
-                busy = True
-        pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
-        seen = None if busy else self.counters.handled
-        self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, seen) if todo else None
-
-    def _compile(self, key: int, version: int) -> list[Step]:
-        self.core.behaviour(key)
-        self.driver.codecs.of(key, version).warm_up()
-        return []
-
     def _load_sinks(self) -> None:
         """Import on another thread the modules that the first log line needs. That takes 200 ms, and the loop keeps serving."""
         try:
@@ -279,13 +228,6 @@ class Server:
     def _sinks_loaded(self, steps: Iterator[None]) -> None:
         if next(steps, steps) is None:
             asyncio.get_running_loop().call_soon(self._sinks_loaded, steps)
-
-    def _imports(self) -> list[Step]:
-        """Return one step of the warm-up for each module that a request could still need."""
-        from .needed import modules_needed  # This import comes late, because nothing needs the module earlier.
-
-        missing = [name for name in modules_needed(self.driver.codecs.advertised) if name not in sys.modules]
-        return [partial(_import, name) for name in reversed(missing)]
 
     async def _close_all(self, driver: Driver) -> None:
         for connection in list(driver.connections.values()):
@@ -318,11 +260,6 @@ class Server:
     def _accept_again(self) -> None:
         for acceptor in self._all_acceptors():
             acceptor.resume()
-
-
-def _import(name: str) -> list[Step]:
-    import_module(name)
-    return []
 
 
 async def _connect(protocol: asyncio.Protocol, accepted: socket.socket) -> None:

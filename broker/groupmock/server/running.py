@@ -26,7 +26,6 @@ from ..net.listen import bracketed
 from ..net.server import Server
 from ..text.printable import printable
 from ..version import __version__
-from .refused_clients import RefusedClients
 
 if TYPE_CHECKING:
     from ..audit.sink import AuditSink
@@ -75,7 +74,6 @@ class Running:
         self.seed = seed
         self.ring = ring
         """The most recent rows in memory, or None if rows are not kept."""
-        self.refused_clients = RefusedClients(ring)
         self.audit_sink = audit_sink
         """The sink that judges the clients, or None without an audit."""
         self.earlier: list[Audit] = []

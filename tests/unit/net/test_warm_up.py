@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from groupmock.net import server
+from groupmock.net import warm_up
 
 STEPS = 5
 TURNS = 1000
@@ -19,13 +19,13 @@ async def test_warm_up_goes_on_beside_a_client_that_pings_all_the_time(
 ) -> None:
     done = []
 
-    def step() -> list[server.Step]:
+    def step() -> list[warm_up.Step]:
         done.append(house.server.counters.handled)
         return []
 
-    for pause in ("WARM_UP_PAUSE_S", "WARM_UP_WHEN_BUSY_S"):
-        monkeypatch.setattr(server, pause, 0.0)
-    monkeypatch.setattr(server.Server, "_to_warm_up", lambda self: [step] * STEPS)
+    for pause in ("PAUSE_S", "PAUSE_WHEN_BUSY_S"):
+        monkeypatch.setattr(warm_up, pause, 0.0)
+    monkeypatch.setattr(warm_up.WarmUp, "steps", lambda self: [step] * STEPS)
     house = await build()
     for _ in range(TURNS):
         house.server.counters.handled += 1

@@ -16,8 +16,9 @@ MOST_DIGITS: Final = 19
 """The largest `long` of Java has this number of digits."""
 LAST_OF_PLANE_0: Final = "\uffff"
 """The largest character that `Integer.parseInt` can recognize as a digit, because it looks at single UTF-16 units."""
-_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
+# `re` compiles these at their first use and keeps them, because a server that starts needs none of them.
+_DECIMAL: Final = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_HEXADECIMAL: Final = r"[+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 _NAMED: Final = {"NaN": math.nan, "Infinity": math.inf}
 
 
@@ -50,9 +51,9 @@ def double(text: str) -> float | None:
     if unsigned in _NAMED:
         return -_NAMED[unsigned] if text[0] == "-" else _NAMED[unsigned]
     number = text[:-1] if text[-1:] in ("d", "D", "f", "F") else text
-    if _DECIMAL.fullmatch(number):
+    if re.fullmatch(_DECIMAL, number):
         return float(number)
-    if not _HEXADECIMAL.fullmatch(number):
+    if not re.fullmatch(_HEXADECIMAL, number):
         return None
     try:
         return float.fromhex(number)

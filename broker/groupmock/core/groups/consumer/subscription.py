@@ -15,8 +15,6 @@ from groupmock_codec.units import NS_PER_MS
 
 from ...budget import take
 from ...effects import FOR_EVER, TimerFired
-from ...re2j.matching import MOST_STEPS, Matcher, compiled
-from ...re2j.syntax import RegexRefused
 from ...turn import Turn
 from .. import causes
 from . import membership
@@ -25,6 +23,7 @@ from .group import Group, Resolved
 
 if TYPE_CHECKING:
     from ...log.topics import Topics
+    from ...re2j.matching import Matcher
     from ...work import Steps
 
 LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
@@ -36,6 +35,9 @@ def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> M
     Refused if RE2 would refuse it, and OverBudget if the group would have too many expressions."""
     if group is not None and regex in group.expressions:
         return None
+    from ...re2j.matching import compiled  # These imports come late, because most clusters have no regular expressions.
+    from ...re2j.syntax import RegexRefused
+
     take(turn.settings, (1 + (0 if group is None else len(group.expressions))) * (1 + topics.count) + len(regex))
     try:
         return compiled(regex)
@@ -69,6 +71,9 @@ def resolved_until(turn: Turn, group: Group) -> int:
 
 def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
     """Match all present topics against the group's regular expressions, and raise the group epoch if a new target is needed."""
+    from ...re2j.matching import MOST_STEPS
+    from ...re2j.syntax import RegexRefused
+
     names, made, began = topics.names(), topics.made, turn.now
     if group.may_describe is not None:
         names = list(filter(group.may_describe, names))

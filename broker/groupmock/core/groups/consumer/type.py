@@ -9,7 +9,6 @@ import msgspec
 
 from groupmock_codec import error_codes
 
-from ...re2j.matching import compiled
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
@@ -176,6 +175,8 @@ class ConsumerGroup(Group):
         members = [msgspec.structs.replace(member) for member in stored.members]
         self.refill(stored.generation, stored.assignment_epoch, members, dict(stored.targets))
         self.topics, self.resolved, self.stale = dict(stored.topics), dict(stored.resolved), True
+        from ...re2j.matching import compiled  # This import is late, because most clusters have no regular expressions.
+
         self.matchers = {regex: compiled(regex) for regex in self.expressions}
         for member in self.members.values():
             timing.renew(turn, self, member, member.session_timeout_ms)
