@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -71,9 +71,9 @@ class Api:
 
 
 @asynccontextmanager
-async def opened(**flags: Any) -> AsyncIterator[Api]:
+async def opened(settings: Sequence[tuple[str, str]] = (), **flags: Any) -> AsyncIterator[Api]:
     """Start a cluster of two nodes with one topic and its control API."""
-    config = resolve({"port": 0, "control": "0", "nodes": 2, "topic": ("orders:2",), "seed": 1, "log": "off"} | flags)
+    config = resolve({"port": 0, "control": "0", "nodes": 2, "topic": ("orders:2",), "seed": 1, "log": "off"} | flags, settings)
     running = await start(config, stories=True)
     control = await start_control(config, running)
     headers = {"Authorization": f"Bearer {config.token}"} if config.token else {}

@@ -97,3 +97,14 @@ def test_a_port_for_each_node_that_is_added() -> None:
     with Broker(nodes=2) as broker, Broker() as other:
         assert broker.add_node(port=0) == 3
         assert len({*broker.bootstrap.split(","), other.bootstrap}) == 4
+
+
+async def test_health_says_once_which_clients_were_not_let_in(api: Any) -> None:
+    assert (await api.get("/v1/health"))["not_let_in"] == []
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.control.running.ports[0])
+    writer.write(b"\x16\x03\x01\x02\x00\x01")
+    assert await reader.read() == b""
+    writer.close()
+    for _ in range(2):
+        (told,) = (await api.get("/v1/health"))["not_let_in"]
+        assert "spoke TLS" in told and told.endswith("Set security.protocol to PLAINTEXT, or SASL_PLAINTEXT with SASL")

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from rights import STANDARD
 from turns_of_loop import until
 from yarl import URL
 
@@ -181,13 +182,15 @@ async def test_a_plan_as_toml_as_json_and_as_curl_sends_it(api, form: str) -> No
     assert await api.ask("POST", "/v1/plan", body, **more) == (200, {"names": ["lost", "held"]})
 
 
-async def test_every_ready_plan_can_be_loaded_by_name(api) -> None:
-    plans = await api.get("/v1/plans")
-    assert len(plans) >= 5
-    for plan in plans:
-        status, added = await api.ask("POST", "/v1/plan", params={"ready": plan["name"]})
-        assert (status, added) == (200, {"names": plan["rules"]})
-        assert plan["about"]
+async def test_every_ready_plan_can_be_loaded_by_name(open_api) -> None:
+    settings = [("authorizer.class.name", STANDARD)]
+    async with open_api(settings, port=None, listener=("A=SASL_SSL://127.0.0.1:0",), user=("alice:secret",)) as api:
+        plans = await api.get("/v1/plans")
+        assert len(plans) >= 5
+        for plan in plans:
+            status, added = await api.ask("POST", "/v1/plan", params={"ready": plan["name"]})
+            assert (status, added) == (200, {"names": plan["rules"]})
+            assert plan["about"]
 
 
 async def test_journal_queries_count_find_and_wait(api) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cases import for_each
 from replayed import replayed
 from rights import STANDARD
-from sasl_client import LISTENER, PASSWORD, SaslClient
+from sasl_client import LISTENER, PASSWORD, SaslClient, stable
 
 from groupmock.faults.kind import for_secured
 from groupmock.faults.plan import BadPlan, read_plan, ready_plans, rule_as_data
@@ -67,12 +67,7 @@ class Cook(ClassicMember):
         assert self.client.plain().error_code == 0
 
     def join(self) -> None:
-        self.joined(self.client.ask(11, 5, self.join_request()))
-        self.client.wire.send(self.client.wire.side.ask(11, 5, self.join_request()))
-        self.house.rig.sleep(0)
-        (frame,) = self.client.wire.take()
-        assert self.joined(self.client.wire.side.pending.pop().read(frame)[1]) == 0
-        assert self.client.ask(14, 3, self.sync_request({self.member_id: b"all"})).error_code == 0
+        stable(self.house.rig, self.client.wire, self)
 
     def beat(self) -> int | None:
         """Send a heartbeat and return its error code, or None if the connection was closed."""

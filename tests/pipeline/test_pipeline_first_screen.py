@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupmock_pipeline.report.first_screen import Link, Sentence, sentences, worst_runs
+from groupmock_pipeline.report.first_screen import Link, Sentence, first_step, sentences, worst_runs
 from groupmock_pipeline.report.page import page
 from groupmock_pipeline.report.sections import (
     ALL,
@@ -153,7 +153,8 @@ def test_third_sentence_has_the_longest_gap_between_heartbeats(rows: list[tuple[
             [("CLIENT-44", "warning", 90, 1, 29), ("CLIENT-11", "error", 1, 9, 1), ("CLIENT-12", "error", 2, 9, 2), ("C", "error", 1, 0, 1),
              ("CLIENT-05", "error", 0, 9, 0)],
             [],
-            "Clients broke 4 of 5 rules: CLIENT-12 in 2 runs, C in 1 run, CLIENT-11 in 1 run and 1 more.",
+            ("Clients broke 4 of 5 rules: CLIENT-12 in 2 runs (Heartbeats begin after a successful JoinGroup, carry its generation and "
+            "stop after LeaveGroup), C in 1 run, CLIENT-11 in 1 run and 1 more."),
             "To do: `groupmock explain CLIENT-12` says how to mend it.",
         ),
     ],
@@ -206,6 +207,16 @@ def test_sentences_link_to_their_tables_and_runs_to_their_timelines() -> None:
     assert "&lt;b&gt; moved 6 partitions</a> in 2 rebalances" in found
     assert "is unknown: table heartbeats cannot be read: &lt;i&gt;." in found
     assert "this lake has no table audit (<code>groupmock pipeline audit LAKE LAKE</code> makes it)." in found
+
+
+def test_first_step_is_the_worst_run_or_else_the_first_advice() -> None:
+    nothing, advice = Sentence(("No partition moved.",), "Nothing to do."), Sentence(("range moved.",), "To do: try design-2.")
+    worst = Sentence(("The worst run.",), "To do: open the first timeline.", (("run-1", ": 5 partition-seconds"),))
+    assert first_step([nothing, nothing]) == ("Nothing to do.",)
+    assert first_step([nothing, advice]) == ("First step: try design-2.",)
+    assert "".join(map(str, first_step([advice, worst]))) == (
+        "First step: see what happened in the worst run, run-1: 5 partition-seconds."
+    )
 
 
 def test_every_sentence_is_there_without_any_table() -> None:

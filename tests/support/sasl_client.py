@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.wire import framed
 from groupmock.rig.wire_rig import Wire, WireRig
 from groupmock.security.client_side import ScramClient, plain_token
 from groupmock.security.scram import NUMBERS
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED
 from groupmock_codec.messages.k03_metadata import MetadataRequest
+from groupmock_codec.messages.k11_join_group import JoinGroupResponse
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
 from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 
@@ -21,6 +24,18 @@ def rig(*, any_user: bool = False, **settings: Any) -> WireRig:
     users = None if any_user else {"alice": PASSWORD, "bob": PASSWORD}
     listeners = {"PLAIN": "PLAINTEXT", LISTENER: "SASL_PLAINTEXT"}
     return WireRig.make(listeners=listeners, users=users, any_user=any_user, topics={"orders": 2}, settings=settings)
+
+
+def stable(on: WireRig, wire: Wire, member: ClassicMember, client_id: str = "rig") -> None:
+    """Let a member join its group as the only one, with an assignment."""
+    wire.side.client_id = client_id
+    for code in (MEMBER_ID_REQUIRED, 0):
+        wire.send(wire.side.ask(11, 5, member.join_request()))
+        on.sleep(0)
+        (frame,) = wire.take()
+        answer = wire.side.pending.pop().read(frame)[1]
+        assert isinstance(answer, JoinGroupResponse) and member.joined(answer) == code
+    assert wire.ask(14, 3, member.sync_request({member.member_id: b"all"}), client_id).error_code == 0
 
 
 class SaslClient:

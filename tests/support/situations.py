@@ -162,8 +162,17 @@ def _struck() -> Stage:
             stage.sleep(250)
             stage.send(8, 7, _commit(member, offset), connection=member.client_id, client_id=member.client_id)
             stage.sleep(500)
-    stage.rig.command("expire_member", group="kitchen", member=members[1].member_id)
-    stage.sleep(2_000)
+    anna, ben, cleo = members
+    stage.rig.command("expire_member", group="kitchen", member=ben.member_id)
+    for each in (anna, cleo):
+        each.beat()
+    ben.forget()
+    ben.join()
+    stage.together(anna, cleo, waiting=[ben])
+    for _ in range(4):
+        for each in members:
+            each.commit({next(iter(each.assignment)): 24})
+        stage.sleep(500)
     return stage
 
 

@@ -92,7 +92,7 @@ class NodeHealth(msgspec.Struct):
 
 class Health(msgspec.Struct):
     """The state of the cluster. `t` is the run time in ns, as in journal rows; `seq` is the number of the last row; `audited` says whether
-    GET /audit works."""
+    GET /audit works. `not_let_in` says which clients TLS, SASL or the authorizer did not let in, why, and what to do."""
 
     ok: bool
     version: str
@@ -104,6 +104,7 @@ class Health(msgspec.Struct):
     nodes: list[NodeHealth]
     topics: dict[str, int]
     audited: bool
+    not_let_in: list[str]
 
 
 class GroupRow(msgspec.Struct):
@@ -173,7 +174,7 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
     t, seq = running.clock.now(), running.server.journal.sequence
     return Health(
         True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics,
-        running.audit_sink is not None,
+        running.audit_sink is not None, running.refused_clients.sentences(),
     )
 
 

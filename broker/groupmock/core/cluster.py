@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .hosting import Hosting
     from .quotas import Quotas
     from .scram import Credentials
+    from .share.shares import Shares
     from .turn import Turn
 
 NOTHING: Final[frozenset[str]] = frozenset()
@@ -77,6 +78,18 @@ class Cluster:
         from .quotas import Quotas
 
         return Quotas()
+
+    @cached_property
+    def shares(self) -> Shares:
+        """Return the share partitions and share sessions. They are made on first use, as the quotas."""
+        from .share.shares import Shares
+
+        return Shares(self.environment, self.topics, self.groups)
+
+    def disconnected_from_shares(self, turn: Turn, connection: int) -> None:
+        """End the share sessions that were opened on a connection."""
+        if "shares" in self.__dict__:  # Before the first share group, there are no share sessions.
+            self.shares.disconnected(turn, connection)
 
     @cached_property
     def credentials(self) -> Credentials:

@@ -72,6 +72,8 @@ class Core:
             **cluster.topics.timer_handlers(),
             **cluster.groups.timer_handlers(),
             **cluster.transactions.timer_handlers(),
+            "share_fetch": self._of_shares("share_fetch"),
+            "record_lock": self._of_shares("record_lock"),
             "stall": self._steered("stall"),
             "thaw": self._steered("thaw"),
             "markers_release": self._steered("markers_release"),
@@ -132,6 +134,7 @@ class Core:
         elif isinstance(event, Disconnected):
             # Groups are not told of a closed connection, because a JoinGroup or SyncGroup whose connection closed still counts (P1-d7).
             self.cluster.topics.disconnected(event.connection)
+            self.cluster.disconnected_from_shares(turn, event.connection)
         elif isinstance(event, Command):
             from . import steering  # The first command imports the steering module, because most clusters get no command.
 
@@ -182,6 +185,9 @@ class Core:
         place = len(turn.out)
         if self.timer_handlers[key[0]](key[1:], turn):
             turn.out.insert(place, TimerFired(key[0], key[1:]))
+
+    def _of_shares(self, name: str) -> TimerHandler:
+        return lambda subject, turn: self.cluster.shares.timer_handlers()[name](subject, turn)
 
     def _steered(self, name: str) -> TimerHandler:
         def handle(subject: tuple[str, ...], turn: Turn) -> bool:

@@ -6,39 +6,17 @@ defaults and descriptions from these annotations, so that CLI, TOML, environment
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Annotated, NamedTuple, get_type_hints
+from typing import Annotated
 
 import msgspec
 
 from groupmock_codec.room import CONVERTED, OPENED, Room
 
-INT_MAX = 2**31 - 1
-LONG_MAX = 2**63 - 1
-
-
-class Declaration(NamedTuple):
-    """The declaration of one setting: its name in Kafka, a sentence, bounds, and the values that a text may have."""
-
-    name: str
-    about: str
-    lowest: int | None = None
-    highest: int | None = None
-    choices: tuple[str, ...] = ()
-
-
-def setting(name: str, about: str, lowest: int | None = None, highest: int | None = INT_MAX, choices: tuple[str, ...] = ()) -> Declaration:
-    """Declare a setting: its Kafka name, one sentence, inclusive bounds for numbers, the values a text may have."""
-    return Declaration(name, about, lowest, highest, choices)
-
-
-def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, Declaration]]:
-    """Yield each field of the class with its plain type and its declaration, in the order of the class."""
-    for field, hint in get_type_hints(declaring, include_extras=True).items():
-        for mark in getattr(hint, "__metadata__", ()):
-            if isinstance(mark, Declaration):
-                yield field, hint.__origin__, mark
+from .setting_declarations import INT_MAX, LONG_MAX, setting
+from .setting_declarations import Declaration as Declaration
+from .setting_declarations import declarations as declarations
+from .share_settings import ShareSettings
 
 
 class Quirks(msgspec.Struct, frozen=True):
@@ -152,7 +130,7 @@ class Quirks(msgspec.Struct, frozen=True):
     old_produce_closes: bool = False
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(ShareSettings, frozen=True, kw_only=True):
     """The settings of a broker that the core may read. Defaults are groupmock's own profile: Kafka's, but quick to start."""
 
     group_min_session_timeout_ms: Annotated[

@@ -34,6 +34,8 @@ NAMES: Final = {
     "retention": "nothing, it is one for all groups",
     "log_retention": "nothing, it is one for all logs",
     "fetch": "number of the request (ticket)",
+    "share_fetch": "number of the request (ticket)",
+    "record_lock": "group, topic and partition",
     "stall": "node",
     "thaw": "group and member id",
     "markers_release": "transactional id",

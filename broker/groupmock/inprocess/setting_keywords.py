@@ -9,6 +9,12 @@ class SettingKeywords(TypedDict, total=False):
     """Kafka's name with underscores for dots, without a leading `groupmock.`: `group_max_size=3`. docs/reference/settings.md has defaults
     and bounds."""
 
+    group_share_record_lock_duration_ms: int
+    group_share_delivery_count_limit: int
+    group_share_partition_max_record_locks: int
+    group_share_max_share_sessions: int
+    errors_deadletterqueue_auto_create_topics_enable: bool
+    errors_deadletterqueue_topic_name_prefix: str
     group_min_session_timeout_ms: int
     group_max_session_timeout_ms: int
     group_initial_rebalance_delay_ms: int
@@ -86,11 +92,3 @@ class SettingKeywords(TypedDict, total=False):
     ssl_client_auth: Literal["none", "requested", "required"]
     ssl_enabled_protocols: str
     ssl_principal_mapping_rules: str
-    sasl_oauthbearer_jwks_endpoint_url: str
-    sasl_oauthbearer_expected_audience: str
-    sasl_oauthbearer_allow_unverified_audience: bool
-    sasl_oauthbearer_expected_issuer: str
-    sasl_oauthbearer_allow_unverified_issuer: bool
-    sasl_oauthbearer_clock_skew_seconds: int
-    sasl_oauthbearer_scope_claim_name: str
-    sasl_oauthbearer_sub_claim_name: str

@@ -51,7 +51,8 @@ class CoreRig:
     """A core and its connections, on a virtual clock that starts at 0. `CoreRig.make` makes one from a profile and settings.
 
     `watch` is called when something happens. With `coded`, requests and answers are encoded and decoded in their version, so that an answer
-    has only what its version carries. With `checked`, every group's invariants are checked after every event. `dice` replace the core's."""
+    has only what its version carries. With `checked`, the invariants of every group and share partition are checked after every event.
+    `dice` replace the core's."""
 
     def __init__(
         self, core: Core, *, watch: Watch | None = None, coded: bool = True, checked: bool = True, dice: FedDice | None = None
@@ -266,6 +267,8 @@ class CoreRig:
                 # Groups with unfinished work are left out, because their invariants need not hold meanwhile.
                 if not busy or not on(busy, group.group_id):
                     group.invariants()
+            if "shares" in self.core.cluster.__dict__:
+                self.core.cluster.shares.invariants()
 
     def _taken(self, ticket: int) -> Ask:
         ask = self._open.pop(ticket, None)

@@ -17,7 +17,7 @@ from .asked import COMMITS, Asked
 from .exchanged import ASKED, TopicNames, items, number, said
 from .people import Person
 from .reading import Waiting
-from .refusals import epoch_of
+from .refusals import NOT_AUTHORIZED, epoch_of
 
 KEPT: Final = 1_000
 """At most this many refusals, former members and requests of one kind are kept."""
@@ -127,7 +127,8 @@ class Evidence:
     `readings` maps partitions to who read them, in order, and `commits` to the last accepted commit. `tried` is true once anybody has tried
     to commit. `fetches` counts each client's Fetch requests, and `assigned` maps a member and a partition to when the member got it and to
     that count then. `unknown` maps topics to when and for whom they were unknown, and `hung_up` members to when their client ended their
-    last connection. `waited` has the readers that waited for the end of a transaction when they were removed.
+    last connection. `lacking` has the last refusals for want of a right, by client and API. `waited` has the readers that waited for the
+    end of a transaction when they were removed.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -137,6 +138,7 @@ class Evidence:
         self.tried = False
         self.set_back: dict[Partition, SetBack] = {}
         self.refusals: dict[tuple[str, str, str], Refusal] = {}
+        self.lacking: dict[tuple[str, str], Refusal] = {}
         self.foreign: list[Foreign] = []
         self.gone: dict[str, Gone] = {}
         self.hung_up: dict[str, int] = {}
@@ -238,16 +240,25 @@ class Evidence:
         return any((each.at > high.at and each.offset <= low.offset) or (each.back is not None and each.back >= high.at) for each in mine)
 
     def refused(self, asked: Asked, at: int, who: str, ids: Iterable[str], error: str, why: str) -> None:
-        key = (who, asked.api, error)
-        if key in self.refusals or len(self.refusals) >= KEPT:
+        key, lacking = (who, asked.api, error), error.endswith(NOT_AUTHORIZED) and error != asked.made
+        known = key in self.refusals or len(self.refusals) >= KEPT
+        if known and (not lacking or len(self.lacking) >= KEPT):
             return
         shape = ASKED.get(asked.api) if asked.api in COMMITS else None
         offsets = {each.partition: each.value for each in said(asked.message, shape, self._names)} if shape is not None else {}
         instance = field(asked.message, "group_instance_id") or field(asked.message, "instance_id")
-        self.refusals[key] = Refusal(
+        refusal = Refusal(
             at, who, next(iter(ids), ""), asked.client_id, asked.connection, asked.api, error, why,
             asked.rule is not None and error == asked.made, instance, epoch_of(asked.message), offsets, asked.owners,
         )  # fmt: skip
+        if not known:
+            self.refusals[key] = refusal
+        if lacking:
+            self.lacking[who, asked.api] = refusal
+
+    def allowed(self, who: str, api: str) -> None:
+        """Note that a client may do again what it lacked a right for."""
+        self.lacking.pop((who, api), None)
 
     def unknown_topic(self, topic: str, at: int, who: str) -> None:
         """Note that a client asked for a topic that does not exist."""

@@ -7,7 +7,7 @@ reads a partition. A sentence says that a process was killed only if a row says 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ from groupmock_codec.units import NS_PER_MS, NS_PER_S
 from ..journal.read import UnknownRow
 from ..journal.rows import ClientRow, CommandRow, MemberRow, Row
 from ..rounds import Gap, GroupFold, Partition, Rebalance, Rebalances
-from .words import count, partitions_text, text
+from .words import NAMED, count, named, partitions_text, text
 
 NOTABLE: Final = NS_PER_S // 2
 """A period without an owner is told if it lasted at least this long (ns)."""
@@ -25,7 +25,6 @@ HANGS: Final = NS_PER_S
 """An unfinished rebalance is told if it lasts at least this long (ns)."""
 KEPT: Final = 1_000
 """At most this many removed members, processes and costs are remembered, each."""
-NAMED: Final = 3
 EXPIRED, LEFT, SILENT, REPLACED = "session_expired", "member_left", "member_silent", "replaced"
 SESSION: Final = re.compile(r" expired after (\d+) ms$")
 JOINED: Final = "member_joined"
@@ -265,12 +264,12 @@ class Headlines:
         began, process = now.phases[-1].began, fold.processes.of
         if fold.state == PREPARING_REBALANCE:
             missing = sorted({process(each) for each in fold.members if now.joined.get(each, -1) < began})
-            awaited = f"JoinGroup of {_listed(missing)}" if missing else "members that join"
+            awaited = f"JoinGroup of {named(missing)}" if missing else "members that join"
         elif fold.state == COMPLETING_REBALANCE:
             awaited = f"SyncGroup of its leader {text(process(now.leader))}" if now.leader else "SyncGroup of its leader"
         else:
             late = sorted({process(each) for each in fold.members if fold.arrived.get(each, -1) < began})
-            awaited = f"heartbeats of {_listed(late)}" if late else "a heartbeat"
+            awaited = f"heartbeats of {named(late)}" if late else "a heartbeat"
         return f"The rebalance that began at {_at(now.began)} has not ended after {_lasted(self._now - now.began)}: it awaits {awaited}."
 
     def _dear(self, costs: GroupCosts, event: Event) -> str:
@@ -314,7 +313,7 @@ def _trigger(costs: GroupCosts, reason: Reason) -> str:
     """Name the process whose coming or going began a rebalance, or return ""."""
     if reason.cause == JOINED:
         came = [process for process, at in costs.joined.items() if at == reason.at]
-        return f"{_listed(came)} joined" if came else ""
+        return f"{named(came)} joined" if came else ""
     gone = (each for each in costs.removed.items() if each[0][1] == reason.at and each[1].cause == reason.cause)
     return next((_removed(text(process), removal) for (process, _), removal in gone), "")
 
@@ -347,15 +346,8 @@ def _who(costs: GroupCosts) -> str:
     """Name the processes that joined and left, for a run in which nothing was dear."""
     joined, left = costs.joined.keys() - costs.back.keys(), costs.left.keys() - costs.back.keys()
     kinds = ((joined, "joined"), (left, "left"), (costs.back, "left and came back"))
-    parts = [f"{_listed(sorted(who))} {what}" for who, what in kinds if who]
+    parts = [f"{named(sorted(who))} {what}" for who, what in kinds if who]
     return f": {', '.join(parts)}" if parts else ""
-
-
-def _listed(names: Iterable[str]) -> str:
-    shown: Sequence[str] = [text(each) for each in names]
-    if len(shown) > NAMED:
-        return f"{len(shown)} processes"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _times(times: Iterable[int]) -> str:

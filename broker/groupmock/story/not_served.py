@@ -12,12 +12,14 @@ from typing import Any, Final
 from groupmock_codec.units import NS_PER_S
 
 from ..journal.dispatch import RowReader, takes
-from ..journal.rows import NO_SASL, UNSERVED, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, remedy_of
+from ..journal.read import UnknownRow
+from ..journal.rows import NO_SASL, UNSERVED, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row, remedy_of
 from ..journal.whose import asks_again, field
 from ..text.suggest import did_you_mean
 from .causes import LIKELY
 from .exchanged import items, named
 from .folding import Line
+from .not_let_in import ALLOW_IT, NotLetIn
 from .sentences import of_denied
 from .words import MOST, count, listed, seconds, shortened, text
 
@@ -78,6 +80,7 @@ class NotServed(RowReader):
         self._clients: dict[str, Client] = {}
         self._served: dict[str, None] = {}
         self._asked: dict[int, Client] = {}  # Maps tickets of FindCoordinator requests to their clients.
+        self._not_let_in = NotLetIn()
         self.connected = False
         """True once any client has connected."""
 
@@ -90,15 +93,16 @@ class NotServed(RowReader):
         return sorted(found, key=lambda line: line.at)
 
     def likely(self, now: int, whole: bool, topics: Collection[str]) -> Iterator[str]:
-        """Yield a line for each client that lacks a right, that asks for a topic that does not exist, or that probably cannot reach an
-        address: it looked for the coordinator, or nobody in the whole run got further than it, and it has asked nothing else for a while.
-        `now` is in ns of the run, and `topics` has those that exist."""
+        """Yield a line for each client that TLS or SASL did not let in, that lacks a right, that asks for a topic that does not exist, or
+        that probably cannot reach an address: it looked for the coordinator, or nobody in the whole run got further than it, and it has
+        asked nothing else for a while. `now` is in ns of the run, and `topics` has those that exist."""
+        yield from (f"{LIKELY}{each}" for each in self._not_let_in.likely())
         for name, client in self._clients.items() if whole else ():
             who, until = f"client {text(name)}" if name else "a client without a name", seconds(client.seen.last)
             missing = [each for each in client.unknown if each not in topics]
             waits = now - client.seen.last >= SILENT or sum(client.lookups.values()) >= AGAIN
             if client.denied:
-                yield f"{LIKELY}{who} lacks a right: {next(iter(client.denied))}. Allow it (`Broker.allow`, `groupmock acl allow`)"
+                yield f"{LIKELY}{who} lacks a right: {next(iter(client.denied))}. {ALLOW_IT}"
             elif missing:
                 near = did_you_mean(missing[0], topics)
                 told = f"{who} asks for topic {text(missing[0])}, which does not exist (Metadata until {until})"
@@ -106,6 +110,10 @@ class NotServed(RowReader):
             elif waits and client.addresses and not (client.errors or client.sasl) and (client.coordinators or not self._served):
                 told = f"{who} cannot reach {listed(list(map(text, client.addresses)))}, which it was told until {until}"
                 yield f"{LIKELY}{told}: it asked nothing else. Advertise an address that it can reach"
+
+    def feed(self, row: Row | UnknownRow) -> None:
+        self._not_let_in.feed(row)
+        super().feed(row)
 
     # -- rows
 

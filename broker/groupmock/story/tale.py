@@ -36,6 +36,7 @@ from .endings import Endings
 from .evidence import Evidence
 from .exchanged import ASKED, TopicNames, errors_of, said
 from .folding import Line, Offsets, Together
+from .not_let_in import GIVES_RIGHTS
 from .people import People, Person
 from .reading import Reading
 from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
@@ -315,6 +316,8 @@ class Tale:
     def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """Describe the answer to a request to the group, or to another request of one of its members."""
         tell = _TELL.get(asked.api)
+        if self.evidence.lacking and not errors_of(row):
+            self.evidence.allowed(self.who(asked), asked.api)
         if row.delivered or asked.api not in NEWS:
             yield from tell(self, row, asked) if tell is not None else self.refused_whole(row, asked)
         if not row.delivered and asked.api != "Fetch":
@@ -371,6 +374,8 @@ class Tale:
         self.tally.orders.more(text(row.name))
         self.committed.ordered(row)
         self.evidence.tried |= row.name in (COMMIT, RESET)
+        if row.name in GIVES_RIGHTS:
+            self.evidence.lacking.clear()
         member = row.arguments.get("member")
         ids = self.people.matching(member) if isinstance(member, str) else frozenset()
         if row.name in ORDERS:

@@ -32,6 +32,7 @@ from ..journal.rows import (
     ReplyRow,
     RequestRow,
     Row,
+    TimerRow,
 )
 from ..journal.whose import field, group_of, group_of_command
 from ..rounds import Rebalances
@@ -45,6 +46,7 @@ from .exchanged import TopicNames, items
 from .folding import Line
 from .head import ServerView, head
 from .headline import Headlines
+from .not_let_in import RETURNS
 from .not_served import NotServed
 from .offset_lines import offset_gone, transaction_ended
 from .people import Person
@@ -338,6 +340,13 @@ class StoryTeller(RowReader):
         else:
             yield from ((section, line) for section in self._sections.values() for line in section.tale.ordered(row))
             self._for_all.append(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
+
+    @takes
+    def _timer(self, row: TimerRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        if row.timer == RETURNS:
+            for section in self._sections.values():
+                section.tale.evidence.lacking.clear()
+        yield from ()
 
     @takes
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:

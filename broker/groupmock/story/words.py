@@ -19,6 +19,8 @@ SENTENCE: Final = 240
 """A sentence is cut to this many characters."""
 MOST: Final = 8
 """At most this many items are named one by one; the others are counted."""
+NAMED: Final = 3
+"""At most this many processes are named in a headline."""
 DIFFERENT: Final = 4
 """At most this many offsets are listed one by one."""
 # The look-behind makes a match begin only at the start of a word, because otherwise a long topic name would be searched from each of its
@@ -61,6 +63,14 @@ def listed(things: Sequence[str], noun: str = "more") -> str:
     """Return the things as "a, b and 5 more"."""
     shown = ", ".join(things[:MOST])
     return shown if len(things) <= MOST else f"{shown} and {len(things) - MOST} {noun}"
+
+
+def named(names: Iterable[str]) -> str:
+    """Return the names of processes as "anna, ben and cleo", or their number if they are many."""
+    shown = [text(each) for each in names]
+    if len(shown) > NAMED:
+        return f"{len(shown)} processes"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def partitions_text(partitions: Iterable[Partition]) -> str:

@@ -34,12 +34,14 @@ from ..journal.rows import (
 from ..journal.whose import field, group_of_command
 from ..rounds import Listeners, Rebalances, Span
 from ..story.headline import Headlines
+from ..story.not_let_in import NotLetIn
 from ..story.words import count, facts, seconds, shortened, text
 from .group_track import Asking, GroupTrack, more_asking, more_events
 from .holdings import Room
 from .interned import Tables
 from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
 from .said import unsaid
+from .summaries import RIGHT, fault_words
 from .thinning import Dots, S, Spans
 from .transaction_track import TransactionTrack
 
@@ -53,11 +55,15 @@ MOST_SPANS: Final = 60_000
 """At most this many spans of time are kept of each kind for one journal: those of a member's partitions, and four times as many of the
 ownership map."""
 GROUPS: Final = 200
+MOST_NOT_LET_IN: Final = 10
+"""At most this many sentences say why clients were not let in."""
 OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
 """At most this many members of one LeaveGroup get a mark."""
 ROUTINE: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit"))
+WAITED: Final = frozenset(("over", "released"))
+"""Actions of fault rows that say that a request goes on. They get no mark, because the line behind the request shows how long it waited."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands that get no mark, because their effects are drawn."""
 Where = tuple[str, int | None]
@@ -115,6 +121,7 @@ class TimelineBuilder(RowReader):
         self._libraries: OrderedDict[int, str] = OrderedDict()  # Maps connections to client libraries.
         self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # Maps a connection to the lanes of the members that used it.
         self._stalled: dict[Any, Event] = {}
+        self._not_let_in = NotLetIn()
         self._untold = 0
 
     def limits(self) -> Limits:
@@ -128,9 +135,10 @@ class TimelineBuilder(RowReader):
         self._now = max(self._now, row.t)
         self._first = row.t if self._first is None else self._first
         take = self.handlers.get(row.__class__)
-        if take is None:
-            return
         try:
+            self._not_let_in.feed(row)
+            if take is None:
+                return
             over = self._rebalances.feed(row)
             self.headlines.feed(row, over)
             if over is not None and (track := self._track(over.group)) is not None:
@@ -147,7 +155,7 @@ class TimelineBuilder(RowReader):
         if row.group is not None and (track := self._track(row.group)) is not None:
             where = (row.group, track.lanes.place(row.member_id) if row.member_id else None)
         waived = f" (waived: {text(row.waived)})" if row.waived is not None else ""
-        told = f"{shortened(row.sentence)}. Right: {shortened(row.instead)}{waived}"
+        told = f"{shortened(row.sentence)}{RIGHT}{shortened(row.instead)}{waived}"
         self._event(
             where, Event(row.happened, row.happened, "finding", text(row.rule), told, text(row.severity), rows=tuple(row.rows[:8]))
         )  # fmt: skip
@@ -167,7 +175,8 @@ class TimelineBuilder(RowReader):
         made = Source(
             text(self._name, 200), text(header.run) if header else "", text(header.product) if header else "",
             text(header.profile) if header else "", header.epoch_ns if header else 0, self._begin, self._now,
-            [*notices, *self._left_out()], sorted(events, key=lambda each: each.at), headline=self.transactions.headline(self._now),
+            [*notices, *self._not_let_in.sentences()[:MOST_NOT_LET_IN], *self._left_out()],
+            sorted(events, key=lambda each: each.at), headline=self.transactions.headline(self._now),
         )  # fmt: skip
         if self._only is None:
             made.transactions, made.held_back = self.transactions.lanes()
@@ -324,8 +333,10 @@ class TimelineBuilder(RowReader):
 
     @takes
     def _fault(self, row: FaultRow) -> None:
+        if row.action in WAITED:
+            return
         asked = self._asked.get(row.ticket) if row.ticket is not None else None
-        told = f"{text(row.action)} {facts(row.fields)}".strip()
+        told = fault_words(row.action, row.fields)
         if asked is not None:
             told = f"{asked.row.api_name}: {told}"
             whose: list[Where | None] = [(asked.group, self._tracks[asked.group].lanes.place(member)) for member in asked.members]

@@ -12,6 +12,7 @@ from ..journal.place import make_folder
 from ..journal.read import JournalReader, UnknownRow
 from ..journal.rows import FindingRow, Header, Row
 from ..journal.source import opened
+from ..story.not_let_in import CHANGES_RIGHTS
 from ..story.words import listed, text
 from ..version import __version__
 from .builder import TimelineBuilder
@@ -26,7 +27,7 @@ ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.jso
 """Maps the endings of file names to forms of pictures."""
 
 
-READ: Final = frozenset(APIS[name].key for name in (*DRAWN, "ApiVersions"))
+READ: Final = frozenset(APIS[name].key for name in (*DRAWN, "ApiVersions", "SaslHandshake", "SaslAuthenticate", *CHANGES_RIGHTS))
 """The APIs whose requests and answers are decoded: not Fetch, which is the most frequent one in most journals. ApiVersions names the
 client library (KIP-511)."""
 

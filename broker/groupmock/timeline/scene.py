@@ -31,6 +31,7 @@ from .model import (
 )  # fmt: skip
 from .ownership_rows import map_rows
 from .signs import HUES, PATTERNS, PINS, SIGNS, TILE, Sign
+from .summaries import notes_of, summaries
 from .words import by_number, held_text
 
 FACTS: Final = {
@@ -69,8 +70,9 @@ class SceneRow(msgspec.Struct, omit_defaults=True):
     """A row of a scene, with its height in pixels, normally and if rows are low.
 
     `kind` is title, state, lane or another word, and `key` is the same for the same row of a later picture. `group` is an index into
-    `Scene.groups`, -1 for the row of a journal. `words` are further words by which the row is found. `arrival` is the place of a lane in
-    the order in which members were first seen. A row with a key in `under` is shown only while that row is open.
+    `Scene.groups`, -1 for the row of a journal. `words` are further words by which the row is found, and `note` is below its title.
+    `arrival` is the place of a lane in the order in which members were first seen. A row with a key in `under` is shown only while that
+    row is open.
     """
 
     kind: str
@@ -81,6 +83,7 @@ class SceneRow(msgspec.Struct, omit_defaults=True):
     high: int
     low: int
     words: str = ""
+    note: str = ""
     arrival: int = 0
     under: str = ""
     facts: list[int] = []
@@ -160,8 +163,9 @@ class SceneBuilder:
 
     def _headlines(self) -> Iterator[str]:
         for group, shown in zip(self.timeline.groups, self._groups, strict=True):
-            if group.headline:
-                yield f"{shown.name}: {group.headline}" if len(self._groups) > 1 else group.headline
+            for sentence in (group.headline, *summaries(group)):
+                if sentence:
+                    yield f"{shown.name}: {sentence}" if len(self._groups) > 1 else sentence
         yield from (each.headline for each in self.timeline.sources if each.headline)
 
     def text(self, text: str) -> int:
@@ -170,12 +174,12 @@ class SceneBuilder:
 
     def add(
         self, kind: str, title: str, group: int, source: int, items: Iterable[Item], high: int = 24, low: int = 24, *,
-        key: str = "", words: str = "", arrival: int = 0, under: str = "", facts: list[int] | None = None,
+        key: str = "", words: str = "", note: str = "", arrival: int = 0, under: str = "", facts: list[int] | None = None,
     ) -> None:  # fmt: skip
         """Add a row below the rows before."""
         ordered = sorted(items, key=lambda each: (self._layer(each), each.since))
         name = self._key(kind, key or title, group) or f"{kind}\n{source}"
-        self.rows.append(SceneRow(kind, name, title, group, source, high, low, words, arrival, under, facts or [], ordered))
+        self.rows.append(SceneRow(kind, name, title, group, source, high, low, words, note, arrival, under, facts or [], ordered))
 
     def item(
         self, sign: str, since: int, until: int, what: str, result: str = "", label: str = "", process: int = -1, tail: int = 0,
@@ -306,7 +310,7 @@ class SceneBuilder:
             )  # fmt: skip
             self.add(
                 "lane", lane.label, place, group.source, items, 36 + pinned * PINNED, 24 + pinned * PINNED_LOW, key=lane.member_id,
-                words=words, arrival=arrival, facts=facts,
+                words=words, note=notes_of(lane.events), arrival=arrival, facts=facts,
             )  # fmt: skip
 
     def _lane(self, lane: Lane, process: int, source: Source) -> Iterator[Item]:

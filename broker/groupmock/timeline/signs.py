@@ -32,7 +32,7 @@ HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
 first colour again, with a pattern."""
 TILE: Final = 6
 PATTERNS: Final = {
-    "held": ("M0 1.5H3M3 4.5H6", "warn"), "double": ("M0 6L6 0M0 0L6 6", "bad"), "own1": ("M0 6L6 0", "ink"), "own2": ("M3 0V6", "ink"),
+    "behind": ("M0 1.5H3M3 4.5H6", "warn"), "double": ("M0 6L6 0M0 0L6 6", "bad"), "own1": ("M0 6L6 0", "ink"), "own2": ("M3 0V6", "ink"),
     "own3": ("M0 0L6 6", "ink"), "own4": ("M0 3H6", "ink"), "own5": ("M0 6L6 0M0 0L6 6", "ink"),
 }  # fmt: skip
 """Maps the name of a pattern to the path on its tile of 6 x 6 pixels and to the role of its colour. `own1` is that of the processes 9 to
@@ -61,7 +61,8 @@ class Sign(msgspec.Struct, omit_defaults=True):
     `box` and `low` have the top and the height of the item in a row of normal and of low height. A negative top counts from the bottom of
     the row, and a height below 1 ends so far above it. Signs of a higher `layer` are drawn over others. `label` is where the item's label
     is drawn: "inside" of a span, or "beside" a point, `beside` pixels from it. `tail` has the colour of the line that shows how long a
-    point lasted. `words` are those of the legend, which a sign without words is not in.
+    point lasted. `words` are those of the legend, which a sign without words is not in. `legend` has the
+    names of the signs whose words explain this one: its own, if it has words.
     """
 
     name: str
@@ -74,6 +75,11 @@ class Sign(msgspec.Struct, omit_defaults=True):
     tail: str = ""
     point: bool = False
     words: str = ""
+    legend: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.words and not self.legend:
+            self.legend = (self.name,)
 
 
 FULL, LIFE, BANDS, OVER, ROUTINE, SPECIAL, PINS = range(7)
@@ -82,6 +88,10 @@ TRIANGLE, SQUARE, STROKE = "M0-5L5 5L-5 5Z", "M-4-4H4V4H-4Z", "M-.8-5H.8V5H-.8Z"
 CIRCLE, DOWN = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z", "M0 5L5-5L-5-5Z"
 TICKED: Final = "M-5 0L-1 4L6-4L4.5-5.5L-1 1L-3.5-1.5Z"
 CROSS: Final = "M-4-4L4 4M-4 4L4-4"
+OUTWARDS: Final = "M-5 0H4M1-4L5 0L1 4"
+STRUCK: Final = "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0M-3-3L3 3M-3 3L3-3"
+TO_AND_FRO: Final = "M-5-2H4L1-5M5 2H-4L-1 5"
+DOT: Final = "M-1.5-1.5H1.5V1.5H-1.5Z"
 DIAMOND, BOX, FLAG = "M0-8L8 0L0 8L-8 0Z", "M-6-6H6V6H-6Z", "M-6 9V-6H7V5H-6"
 SMALL: Final = "M0-2L3.5 4L-3.5 4Z"
 GLYPHS: Final = {
@@ -107,26 +117,27 @@ def bar(name: str, colour: str, box: tuple[int, int], words: str = "", low: tupl
 
 def _mark(api: str, result: str) -> Sign:
     colour = {"no": "bad", "open": "warn"}.get(result, "good")
-    hollow = result in ("led", "open")
-    glyph = Part("glyph", "ground", 1, GLYPHS[api], colour) if hollow else Part("glyph", colour, 1, GLYPHS[api])
+    glyph = Part("glyph", colour, 1, GLYPHS[api]) if result == "ok" else Part("glyph", "ground", 1, GLYPHS[api], colour)
+    # In forced colours all roles have one colour, so the inside tells the results apart.
+    inside = {"no": (Part("glyph", "", 1, CROSS, "ink"),), "open": (Part("glyph", colour, 1, DOT),)}.get(result, ())
+    explained = {"TxnOffsetCommit": "OffsetCommit", "ConsumerGroupHeartbeat": "Heartbeat"}.get(api, api)
     words = {
         ("JoinGroup", "led"): "told to join (again)",
         ("JoinGroup", "open"): "no answer so far",
         ("JoinGroup", "no"): "refused, lost or abandoned",
     }.get((api, result), "" if result != "ok" or api in ("TxnOffsetCommit", "ConsumerGroupHeartbeat") else LEGEND.get(api, api))
-    parts = (glyph, Part("glyph", "", 1, CROSS, "ink")) if result == "no" else (glyph,)
     layer = ROUTINE if result == "ok" and api not in ("JoinGroup", "SyncGroup", "LeaveGroup") else SPECIAL
-    return Sign(f"{api} {result}", parts, (3, 12), (1, 9), layer, tail=colour, point=True, words=words)
+    legend = (f"{explained} ok", *((f"JoinGroup {result}",) if result != "ok" else ()))
+    return Sign(f"{api} {result}", (glyph, *inside), (3, 12), (1, 9), layer, tail=colour, point=True, words=words, legend=legend)
 
 
 def _pin(name: str, colour: str, path: str, letter: str, words: str, at_rest: bool = False) -> list[Sign]:
     """Return the signs of an event in the lane of a member and in the row of a group."""
     parts = (Part("glyph", "ground", 1, path, colour), Part("letter", colour, 1, letter))
     in_lane = Sign(name, parts, (17, 13), (11, 11), PINS, "beside", tail="quiet", point=True, words=words)
-    return [in_lane, msgspec.structs.replace(in_lane, name=f"{name} row", box=IN_EVENTS, low=IN_EVENTS, words="")]
+    return [in_lane, msgspec.structs.replace(in_lane, name=f"{name} row", box=IN_EVENTS, low=IN_EVENTS, words="", legend=(name,))]
 
 
-_CROSSED: Final = Part("glyph", "", 1, CROSS, "ink")
 SIGNS: Final[dict[str, Sign]] = {
     sign.name: sign
     for sign in [
@@ -145,37 +156,40 @@ SIGNS: Final[dict[str, Sign]] = {
         Sign(
             SHARED, (Part("full", "double"), Part("edge", "", 1, "", "bad")), CELL, CELL, BANDS, "inside", words="several members own it"
         ),
-        Sign(UNKNOWN, (Part("full", "life"),), CELL, CELL, BANDS),
+        Sign(UNKNOWN, (Part("full", "life"),), CELL, CELL, BANDS, words="its owner is not known, because the rows begin later"),
         Sign("several", (Part("full", "quiet", PALE_TINT),), ROW, ROW, BANDS, "inside"),
         Sign(f"{UNOWNED} together", (Part("full", "ground"), Part("edge", "", 1, "", "bad")), ROW, ROW, BANDS, "inside"),
         Sign(f"{PALE} together", (Part("full", "own", PALE_TINT),), ROW, ROW, BANDS, "inside"),
-        Sign("moved", (Part("glyph", "ink", 1, TICK),), (2, -2), (2, -2), SPECIAL, "beside", 4, point=True, words="partitions moved"),
-        Sign("moved nothing", (Part("glyph", "quiet", 1, TICK),), (2, -2), (2, -2), SPECIAL, point=True),
+        Sign(
+            "moved", (Part("glyph", "", 1, TO_AND_FRO, "ink"),), (3, 12), (3, 12), SPECIAL, "beside", 8, point=True,
+            words="a rebalance moved partitions",
+        ),
+        Sign("moved nothing", (Part("glyph", "quiet", 1, DOT),), (3, 12), (3, 12), SPECIAL, point=True, words="a rebalance moved nothing"),
         bar("transaction", "#7a6fb0", ROW, "an open transaction"),
         bar("commit", "#009e73", ROW, "it commits, until its markers are written"),
         bar("abort", "#d55e00", ROW, "it aborts, until its markers are written"),
         Sign("committed", (Part("glyph", "good", 1, TICKED),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="committed"),
         Sign("aborted", (Part("glyph", "", 1, CROSS, "bad"),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="aborted"),
         Sign(
-            "held back", (Part("full", "ground"), Part("full", "held"), Part("edge", "", 1, "", "warn")), ROW, ROW, BANDS, "inside",
+            "held back", (Part("full", "ground"), Part("full", "behind"), Part("edge", "", 1, "", "warn")), ROW, ROW, BANDS, "inside",
             words="records behind the last stable offset",
         ),
         *(_mark(api, result) for api in GLYPHS for result in ("ok", "led", "open", "no")),
-        Sign("left", (_CROSSED,), (3, 12), (1, 9), SPECIAL, point=True, words="left by itself"),
+        Sign("left", (Part("glyph", "", 1, OUTWARDS, "ink"),), (3, 12), (1, 9), SPECIAL, point=True, words="left by itself"),
         Sign(
-            "removed", (Part("glyph", "", 1, CROSS, "bad"),), (17, 13), (11, 11), PINS, "beside", point=True,
+            "removed", (Part("glyph", "", 1, STRUCK, "bad"),), (17, 13), (11, 11), PINS, "beside", point=True,
             words="removed, with the cause",
         ),
         *_pin("fault", "bad", DIAMOND, "!", "a fault rule was applied"),
         *_pin("command", "ink", BOX, "C", "a command"),
-        *_pin("finding", "warn", FLAG, "F", "a finding: a warning"),
+        *_pin("finding", "warn", FLAG, "W", "a finding: a warning"),
         *_pin("finding error", "bad", FLAG, "F", "a finding: an error"),
         *_pin("closed", "ink", BOX, "\u2298", "the connection was closed"),
         *_pin("refused", "bad", BOX, "\u00d7", "not let in"),
         *_pin("note", "ink", BOX, "N", "a note of the server"),
         *_pin("says", "ink", BOX, "i", "a client or a test says"),
         Sign("aside", (Part("glyph", "quiet", 1, SMALL),), (-9, 10), (-6, 7), PINS, point=True, words="a client says, with details"),
-        Sign("aside row", (Part("glyph", "quiet", 1, SMALL),), (15, 9), (15, 9), PINS, point=True),
+        Sign("aside row", (Part("glyph", "quiet", 1, SMALL),), (15, 9), (15, 9), PINS, point=True, legend=("aside",)),
     ]
 }  # fmt: skip
 """All signs of a picture, found by name."""

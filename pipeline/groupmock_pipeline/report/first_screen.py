@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupmock.audit.report import number
+from groupmock.audit.rule import registered
 
 from ..tables import job_of
 from .ask import shown
@@ -26,6 +27,7 @@ LATE_PERCENT: Final = 200 / 3
 interval, a third of the timeout, ends the session."""
 NAMED: Final = 3
 NOTHING_TO_DO: Final = "Nothing to do."
+TO_DO: Final = "To do: "
 WITHOUT: Final = " without an owner"
 SECONDS: Final = f"partition-seconds{WITHOUT}"
 KEY_END: Final = re.compile(r"-\d+-[0-9a-f]+$")
@@ -83,6 +85,15 @@ def sentences(sections: Sequence[Shown], timelines: Mapping[str, str]) -> list[S
         _rules(facts["audit"]),
         _worst(rebalances, timelines),
     ]
+
+
+def first_step(found: Sequence[Sentence]) -> tuple[Part, ...]:
+    """Return what to do first: to look at the worst run, or else what the first advice of the sentences says."""
+    worst = next((each.lines[0] for each in found if each.lines), None)
+    if worst is not None:
+        return ("First step: see what happened in the worst run, ", *worst, ".")
+    advice = next((each.advice.removeprefix(TO_DO) for each in found if each.advice.startswith(TO_DO)), "")
+    return (f"First step: {advice}",) if advice else (NOTHING_TO_DO,)
 
 
 def worst_runs(rebalances: Shown) -> list[str]:
@@ -245,6 +256,8 @@ def _rules(facts: Facts) -> Sentence:
     # The rule that most runs broke comes first, because a rule is broken again and again by one bad run.
     broken.sort(key=lambda line: (line.get("severity") != "error", -_int(line, "runs that broke it"), str(line["rule"])))
     named = [f"{line['rule']} in {number(_int(line, 'runs that broke it'), 'run')}" for line in broken[:NAMED]]
+    first = registered().get(str(broken[0]["rule"]))
+    named[0] += f" ({first.title})" if first is not None else ""
     more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
     broke = facts.link(f"Clients broke {len(broken)} of {number(len(judged), 'rule')}", BROKEN_RULES)
     return Sentence((broke, f": {', '.join(named)}{more}.{doubt}"), f"To do: `groupmock explain {broken[0]['rule']}` says how to mend it.")

@@ -12,7 +12,7 @@ from groupmock.text.html_document import document
 from ..tables import job_of
 from .ask import shown
 from .draw import COLOURS, INK
-from .first_screen import Link, Part, Sentence
+from .first_screen import TO_DO, Link, Part, Sentence, first_step
 from .shapes import Cell, ColumnHead, Excerpt, Shown
 
 DARK_INK: Final = ("#ececec", "#a6a6a6", "#3c3c3c")
@@ -32,6 +32,7 @@ p { margin: .25rem 0 .75rem; max-width: 46rem } .quiet { color: var(--ink1); fon
 a { color: var(--link) } nav ul { columns: 16rem; column-gap: 2rem; padding-left: 1.2rem; margin: .5rem 0 } nav .none { color: var(--ink1) }
 #first > ol { padding-left: 1.6rem; margin: .75rem 0 1.5rem; font-size: 1.125rem }
 #first > ol > li { margin: .5rem 0; max-width: 56rem } #first ol ol { font-size: 1rem; padding-left: 1.4rem } #first a { font-weight: 600 }
+.start { margin: .75rem 0 0; max-width: 56rem; font-size: 1.125rem; font-weight: 600 }
 .todo { color: var(--todo) } b.quiet { font-weight: 400 } code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
 .short { margin: .5rem 0 } .short h2 { display: inline; font-size: 1rem; border: 0; padding: 0; margin: 0 .5rem 0 0 }
 .short p { display: inline; color: var(--ink1) }
@@ -73,9 +74,9 @@ def _hues(ink: Iterable[str], colours: Iterable[str]) -> str:
 def _first_screen(sentences: Sequence[Sentence]) -> Iterator[str]:
     if not sentences:
         return
-    yield '<section id="first" aria-label="What rebalances cost">\n<ol>'
+    yield f'<section id="first" aria-label="What rebalances cost">\n<p class="start">{_parts(first_step(sentences))}</p>\n<ol>'
     for each in sentences:
-        advice = f' <b class="{"todo" if each.advice.startswith("To do") else "quiet"}">{_code(each.advice)}</b>' if each.advice else ""
+        advice = f' <b class="{"todo" if each.advice.startswith(TO_DO) else "quiet"}">{_code(each.advice)}</b>' if each.advice else ""
         lines = "".join(f"<li>{_parts(line)}</li>" for line in each.lines)
         yield f"<li>{_parts(each.parts)}{advice}{f'<ol>{lines}</ol>' if lines else ''}</li>"
     yield "</ol>\n</section>"

@@ -419,3 +419,14 @@ def test_the_token_is_asked_for_and_kept_nowhere(browser, guarded: Broker, keep:
     assert "s3cr3t" not in page.content()
     assert not [url for url in here.asked if "s3cr3t" in url]
     here.context.close()
+
+
+def test_clients_that_were_not_let_in_are_told_with_the_remedy(broker: Broker, visit) -> None:
+    page = visit().page
+    assert page.locator("#not-let-in").is_hidden()
+    host, _, port = broker.bootstrap.rpartition(":")
+    with Client(host, int(port)) as stranger:
+        stranger.write(b"\x16\x03\x01\x02\x00\x01")
+        until(page, "() => document.querySelectorAll('#not-let-in li').length === 1")
+    assert "Set security.protocol to PLAINTEXT" in page.locator("#not-let-in").inner_text()
+    assert violations(page) == []

@@ -10,6 +10,7 @@ from kitchen_of_two import TwoMembers
 from groupmock.journal.rows import NO_ACLS, NO_SASL, TLS_HELLO, UNSERVED
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
+from groupmock.story.causes import LIKELY
 from groupmock.story.telling import obstacles, tell
 from groupmock_codec.api_keys import API_VERSIONS, DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE, SHARE_GROUP_HEARTBEAT
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -41,8 +42,10 @@ def test_tls_connections_are_one_line_with_the_remedy() -> None:
         cluster.rig.connect().send(b"\x16\x03\x01\x02\x00\x01")
         cluster.rig.sleep(500)
     told = f"3 connections from 127.0.0.1, until 1.000 closed: {TLS_HELLO}"
-    assert cluster.story() == ["clients that were not served:", f"    0.000  {told}"]
-    assert cluster.obstacles() == [told]
+    likely = f"{LIKELY}a client from 127.0.0.1 spoke TLS at 0.000 to listener PLAINTEXT, which has none. "
+    likely += "Set security.protocol to PLAINTEXT, or SASL_PLAINTEXT with SASL"
+    assert cluster.story() == ["clients that were not served:", f"  {likely}", f"    0.000  {told}"]
+    assert cluster.obstacles() == [likely, told]
 
 
 def test_a_client_that_asks_for_sasl_is_told_with_the_remedy() -> None:

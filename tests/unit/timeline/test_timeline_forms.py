@@ -20,7 +20,8 @@ from groupmock.timeline import forms
 from groupmock.timeline.drawing import Drawing, UnknownForm, form_of, written
 from groupmock.timeline.forms import svg as svg_form
 from groupmock.timeline.model import Timeline
-from groupmock.timeline.signs import SIGNS
+from groupmock.timeline.scene import scene_of
+from groupmock.timeline.signs import FORCED, SIGNS
 from groupmock.timeline.words import clock_text, step_of
 from groupmock_codec.units import NS_PER_S
 from tools.mistakes.stage import Stage
@@ -115,12 +116,20 @@ def test_the_svg_is_well_formed_and_shows_names_as_text(evil: Timeline) -> None:
     assert len(lanes) == sum(len(group.lanes) for group in evil.groups)
 
 
-def test_page_and_svg_have_the_same_complete_legend(evil: Timeline) -> None:
-    words = [sign.words for sign in SIGNS.values() if sign.words]
-    svg = [each.text for each in XML.fromstring(written("svg", evil)).iter(f"{SVG}text")]
-    assert [each for each in svg if each in words] == words
+def test_legend_of_the_page_has_every_sign_and_that_of_the_svg_the_drawn_ones(evil: Timeline) -> None:
+    words = {sign.name: sign.words for sign in SIGNS.values() if sign.words}
     (legend,) = re.findall(r'<ul id="legend".*?</ul>', written("html", evil), flags=re.DOTALL)
-    assert re.findall(r"<span>([^<]*)</span>", legend) == [escape(each) for each in words]
+    assert re.findall(r'data-sign="([^"]*)".*?<span>([^<]*)</span>', legend) == [(name, escape(each)) for name, each in words.items()]
+    scene = scene_of(evil)
+    drawn = {name for row in scene.rows if not row.under for item in row.items for name in scene.signs[item.sign].legend}
+    svg = [each.text for each in XML.fromstring(written("svg", evil)).iter(f"{SVG}text")]
+    assert [each for each in svg if each in words.values()] == [each for name, each in words.items() if name in drawn]
+    assert len(words) > len(drawn) > 5
+
+
+def test_signs_of_the_legend_look_different_without_their_colours() -> None:
+    looks = {sign.name: svg_form.Painter(FORCED).sign(sign, 0, 9, 0, 9, 0) for sign in SIGNS.values() if sign.words}
+    assert len(set(looks.values())) == len(looks)
 
 
 def test_labels_of_a_row_do_not_overlap_in_the_svg(evil: Timeline) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -24,6 +25,7 @@ from groupmock.timeline import builder
 from groupmock.timeline.drawing import READ, Drawing, of_journal
 from groupmock.timeline.model import NEVER, OK, OPEN, OWNERSHIP, Group, Lane, Timeline
 from groupmock.timeline.said import said, unsaid
+from groupmock.timeline.scene import scene_of
 from groupmock.timeline.thinning import Dots, Spans
 from groupmock_clients.scenarios.catalogue import scenario
 from groupmock_clients.scenarios.play import Protocol, Sizes, play
@@ -129,9 +131,8 @@ def test_timeline_of_a_drawing_can_be_taken_twice() -> None:
     drawing = Drawing()
     for seed in (1, 2):
         drawing.add(f"{seed}.jsonl", history(seed))
-        first = drawing.timeline()
-        assert drawing.timeline() == first
-    assert len(first.sources) == 2
+        assert drawing.timeline() == drawing.timeline()
+    assert drawing.journals == 2
 
 
 # -- histories
@@ -239,6 +240,40 @@ def test_faults_commands_and_findings_are_pinned_to_whom_they_struck() -> None:
     pinned = {(lane.label, each.kind) for lane in group_of(timeline).lanes for each in lane.events}
     assert {("anna#017f", "fault"), ("ben#b604", "command")} <= pinned
     assert [each.title for each in timeline.sources[0].events] == ["add_faults"]
+
+
+def test_head_of_a_picture_sums_up_faults() -> None:
+    stage = TwoMembers()
+    error = {"name": "lost", "when": {"api": "Heartbeat", "every": 2}, "do": {"kind": "error", "code": 25}}
+    slow = {"name": "slow", "when": {"api": "OffsetCommit"}, "do": {"kind": "delay", "seconds": 0.25}}
+    stage.rig.command("add_faults", rules=[error, slow], origin="the test")
+    for _ in range(2):
+        stage.anna.beat()
+        stage.ben.beat()
+    for member in (stage.anna, stage.ben, stage.ben):
+        member.commit({("orders", 0): 5})
+        stage.sleep(300)
+    scene = scene_of(drawn(stage.ring.rows))
+    assert scene.headlines[1:] == [
+        "Fault rule slow: 3 OffsetCommits delayed by 0.25 s (anna 1, ben 2).",
+        "Fault rule lost: 2 Heartbeats answered with UNKNOWN_MEMBER_ID (ben 2).",
+    ]
+    notes = {row.title: row.note for row in scene.rows if row.kind == "lane"}
+    assert notes == {"anna#017f": "slow \u00d71", "ben#b604": "lost \u00d72, slow \u00d72"}
+
+
+def test_head_of_a_picture_sums_up_findings() -> None:
+    stage = TwoMembers()
+    for _ in range(2):
+        stage.ben.commit({("orders", 2): 5})
+        stage.sleep(300)
+    first, told = scene_of(drawn(stage.ring.rows, audit=True)).headlines
+    assert "rebalances in" in first
+    assert re.fullmatch(
+        r"ben broke CLIENT-67 \(A member commits only partitions that it was assigned\) 2 times, first at [\d.]+ s: ben#b604 "
+        r"commits an offset for partition 2 of orders, which .*\. The coordinator does not look: it overwrites .*\.",
+        told,
+    )
 
 
 def test_one_group_can_be_asked_for() -> None:

@@ -51,6 +51,7 @@ function show() {
   const told = [health.bootstrap, health.profile, `seed ${health.seed}`, `${health.nodes.length} ${health.nodes.length === 1 ? "node" : "nodes"}`, ...nodes, `${seconds(health.t)} s`];
   say(find("cluster"), told.join(" \u00b7 "));
   showWelcome(health);
+  showNotLetIn(health.not_let_in);
   showGroups(state.groups, state.chosen, (chosen) => choose(chosen.group_id));
   showMachine(state.states, group(), state.details);
   showMembers(state.details, state.lag, state.member, (member) => { state.member = member.member_id; show(); });
@@ -65,6 +66,14 @@ function showWelcome({ bootstrap, topics }) {
   const names = Object.entries(topics).filter(([name]) => !name.startsWith("__")).map(([name, count]) => `${name} (${count} partition${count === 1 ? "" : "s"})`);
   const more = names.length > TOPICS ? ` and ${names.length - TOPICS} more` : "";
   say(find("topics"), names.length ? `Topics: ${names.slice(0, TOPICS).join(", ")}${more}.` : "There is no topic yet.");
+}
+
+const TROUBLES = 10;
+function showNotLetIn(sentences) {
+  const list = find("not-let-in");
+  const shown = sentences.length > TROUBLES ? [...sentences.slice(0, TROUBLES), `and ${sentences.length - TROUBLES} more`] : sentences;
+  list.hidden = shown.length === 0;
+  if (list.children.length !== shown.length || shown.some((text, place) => list.children[place].textContent !== text)) list.replaceChildren(...shown.map((text) => make("li", text)));
 }
 
 let moment = null; // ns of the run: to be shown with the next picture that has it

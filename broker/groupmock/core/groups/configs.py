@@ -50,6 +50,7 @@ _DURATION: Final = re.compile(
 )
 """The durations that `java.time.Duration.parse` accepts and that are not negative."""
 _UNITS_S: Final = (86_400, 3600, 60, 1)
+_FRACTION: Final = re.compile(r"[.,]([0-9]+)S", re.IGNORECASE)
 
 
 def _is_duration(text: str) -> bool:
@@ -59,6 +60,15 @@ def _is_duration(text: str) -> bool:
         return False
     counts = [whole_number(count or "0", 63) for count in found.groups()]
     return sum(LONG_MAX + 1 if count is None else count * unit for count, unit in zip(counts, _UNITS_S, strict=True)) <= LONG_MAX
+
+
+def duration_ms(text: str) -> int:
+    """Return the milliseconds of a duration in the form of ISO 8601, which was checked."""
+    found = _DURATION.fullmatch(text)
+    assert found is not None
+    fraction = _FRACTION.search(text)
+    whole = sum(int(count or "0") * unit for count, unit in zip(found.groups(), _UNITS_S, strict=True)) * 1000
+    return whole + (int(fraction[1][:3].ljust(3, "0")) if fraction is not None else 0)
 
 
 def _reset(value: str) -> str | None:
@@ -234,6 +244,10 @@ class GroupConfigs:
         given = started_with(key.synonym, self._settings)
         static = {} if given is None or key.synonym not in keys or given == keys[key.synonym].default else {key.synonym: given}
         return chain(key.synonym, keys, changed, static)
+
+    def effective(self, group_id: str, name: str, node: int) -> str:
+        """Return the value of a group's config, or else the broker's value on that node."""
+        return self._effective(name, self.own.get(group_id, {}), node)
 
     def _effective(self, name: str, found: Mapping[str, str], node: int) -> str:
         own = found.get(name)

@@ -36,7 +36,7 @@ NOT_LEADER_OR_FOLLOWER on every node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -108,6 +108,7 @@ class Fetches:
         self._parked: dict[int, WaitingFetch] = {}
         self._by_connection: dict[int, int] = {}
         self._by_partition: dict[tuple[str, int], dict[int, None]] = {}
+        self._watchers: list[Callable[[Turn, Iterable[tuple[str, int]]], None]] = []
 
     def __len__(self) -> int:
         return len(self._parked)
@@ -120,6 +121,10 @@ class Fetches:
 
     def in_session(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
         return self.sessions(node).partitions(session_id)
+
+    def when_changed(self, told: Callable[[Turn, Iterable[tuple[str, int]]], None]) -> None:
+        """Register a listener for partitions that have new records or another leader, or were deleted."""
+        self._watchers.append(told)
 
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
         """Answer the fetch now, or park it until there are enough bytes, an error appears, or its max wait is over."""
@@ -146,6 +151,10 @@ class Fetches:
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
         """Check the fetches that wait for partitions that changed, because records came, the leader moved, or the topic was deleted."""
+        if self._watchers:
+            places = list(places)
+            for told in self._watchers:
+                told(turn, places)
         if not self._by_partition:
             return
         # The dict is a copy, because answered fetches are removed from these maps. A fetch that waits for several of the partitions is

@@ -210,6 +210,13 @@ class Partition:
         batch = self._batches[place] = self._batches[place].whole()
         return batch.data
 
+    def whole_batches(self, offset: int, end: int, max_bytes: int, at_least_one: bool, most: int) -> list[Batch]:
+        """Return at most `most` batches that `read` returns whole, from the batch with `offset` up to the offset `end`."""
+        place, stop = self._batch_at(offset), self._batch_at(end) if end < self.end else len(self._batches)
+        limit = self._bytes if place == len(self._places) else self._places[place] + max_bytes
+        fit = len(self._batches) if self._bytes <= limit else bisect_right(self._places, limit, lo=place) - 1
+        return self._batches[place : min(stop, place + most, max(fit, place + at_least_one))]
+
     def first_size(self, offset: int) -> int:
         """Return the size of the batch that contains `offset`, or 0 at the end of the log."""
         place = self._batch_at(offset)

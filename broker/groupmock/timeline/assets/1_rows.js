@@ -42,6 +42,7 @@ function rowsOf(scene) {
     row.layers = row.layers.filter(Boolean);
     // What lasts longest says how far before a time one has to look for what is still seen then.
     for (const layer of row.layers) layer.longest = Math.max(...layer.map((item) => item.end - item.a));
+    row.legend = [...new Set(row.items.flatMap((item) => item.sign.legend ?? []))];
     row.text = `${each.title} ${each.words ?? ""}`.toLowerCase();
     return row;
   });

@@ -41,6 +41,12 @@ const Draw = (() => {
     return wide;
   }
 
+  function shortened(text, most, size = 11) {
+    let shown = text;
+    while (widthOf(shown, fontOf(false, size)) > most) shown = `${shown.slice(0, -2)}\u2026`;
+    return shown;
+  }
+
   // `colours` maps the roles of colours to colours (the variables of the page's style).
   class CanvasPen {
     constructor(context, scene, colours) {
@@ -401,5 +407,5 @@ const Draw = (() => {
     });
   }
 
-  return { AXIS, CanvasPen, SvgPen, frame, heightOf, hit, boxOf, widthOf };
+  return { AXIS, CanvasPen, SvgPen, frame, heightOf, hit, boxOf, shortened };
 })();

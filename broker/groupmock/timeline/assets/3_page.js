@@ -55,6 +55,8 @@ function beginPage(scene) {
     inner.style.height = `${y + Draw.AXIS + 2}px`;
     const [lane, lanes] = [laneCount(state.shown), laneCount(rows)];
     find("count").textContent = lane === lanes ? `${lanes} members` : `${lane} of ${lanes} members`;
+    const used = new Set(state.shown.flatMap((row) => row.legend));
+    for (const item of find("legend").querySelectorAll("[data-sign]")) item.hidden = !used.has(item.dataset.sign);
     labels();
     resize();
     remember();
@@ -84,7 +86,9 @@ function beginPage(scene) {
       item.style.top = `${row.y}px`;
       item.style.height = `${row.h}px`;
       [row.element, row.button] = [item, item.querySelector(".label")];
-      (row.button ?? item.firstChild).textContent = row.title;
+      const label = row.button ?? item.firstChild;
+      label.textContent = row.title;
+      if (row.note) label.append(make("small", row.note));
       if (row.button) row.button.row = row;
       if (list.children[place] !== item) list.insertBefore(item, list.children[place] ?? null);
     });
@@ -473,9 +477,10 @@ function beginPage(scene) {
     sheetPen.rect(0, 0, LEFT, high, "ground");
     for (const row of some) {
       const bold = row.kind === "title";
-      let title = row.title;
-      while (Draw.widthOf(title) > LEFT - 16) title = `${title.slice(0, -2)}\u2026`;
-      sheetPen.text(title, 6, row.y - start + Draw.AXIS + row.h / 2, { bold, fill: row.kind === "lane" || bold ? "ink" : "quiet" });
+      const title = Draw.shortened(row.title, LEFT - 16);
+      const middle = row.y - start + Draw.AXIS + row.h / 2;
+      sheetPen.text(title, 6, middle - (row.note ? 6 : 0), { bold, fill: row.kind === "lane" || bold ? "ink" : "quiet" });
+      if (row.note) sheetPen.text(Draw.shortened(row.note, LEFT - 16, 10), 6, middle + 7, { fill: "quiet", size: 10 });
     }
     return sheetPen;
   }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
@@ -14,12 +14,13 @@ from ..signs import HUES, PATTERNS
 from ..words import by_number, clock_text, step_of
 
 WIDTH, LEFT, RIGHT = 1060, 74, 14
-HEAD, MOVES, ROW, BELOW = 30, 16, 12, 26
+HEADING, HEAD, MOVES, ROW, BELOW = 26, 30, 16, 12, 26
 CHARACTER: Final = 5.6
 """The approximate width of a character of the labels."""
 RED, INK, QUIET = "#b3300a", "#16191d", "#555b63"
 STYLE: Final = (
-    f"text{{font:10px 'DejaVu Sans',system-ui,sans-serif;fill:{INK}}}.h{{font-size:14px;font-weight:600}}.s{{font-size:12px}}"
+    f"text{{font:10px 'DejaVu Sans',system-ui,sans-serif;fill:{INK}}}.h{{font-size:14px;font-weight:600}}"
+    ".s{font-size:12px;font-weight:400}"
     f".q{{fill:{QUIET}}}.n{{font-weight:600}}.r{{fill:{RED};font-weight:600}}.m{{text-anchor:middle}}.e{{text-anchor:end}}"
     ".o{paint-order:stroke;stroke:#fff;stroke-width:3px}"
 )
@@ -32,12 +33,14 @@ LEGEND: Final = (
 
 
 class Panel(NamedTuple):
-    """A panel of the picture has one map. Its figures count from `begin` (ns) on. `steps` are drawn above it: what was done, and when."""
+    """A panel of the picture has one map. Its figures count from `begin` (ns) on. `steps` are drawn above it: what was done, and when.
+    `about` says in a few words what is special about it."""
 
     title: str
     found: OwnershipMap
     begin: int = 0
     steps: Sequence[tuple[int, str]] = ()
+    about: str = ""
 
     @property
     def told(self) -> tuple[int, int | None, float]:
@@ -47,13 +50,14 @@ class Panel(NamedTuple):
         return len(over), moved, self.found.lasted(PALE, UNOWNED, begin=self.begin) / NS_PER_S
 
 
-def pictured(panels: Sequence[Panel]) -> str:
-    """Return maps below one another as one SVG document. Each process has the same colour in all of them."""
+def pictured(panels: Sequence[Panel], heading: str = "") -> str:
+    """Return maps below one another as one SVG document. Each process has the same colour in all of them. `heading` says above them
+    what was done."""
     colours = colours_of(each for panel in panels for each in panel.found.processes)
     owned = [span.since for panel in panels for spans in panel.found.spans.values() for span in spans if span.state == OWNED]
     end = max((panel.found.end for panel in panels), default=1)
     begin = min(owned, default=0)
-    sheet = _Sheet(begin - (end - begin) // 50, end, colours)
+    sheet = _Sheet(begin - (end - begin) // 50, end, colours, heading)
     return "\n".join(sheet.lines(panels)) + "\n"
 
 
@@ -113,13 +117,14 @@ class _Painter:
 class _Sheet:
     """A picture of several maps from `begin` to `end`."""
 
-    def __init__(self, begin: int, end: int, colours: dict[str, int]) -> None:
-        self._begin, self._end, self._colours = begin, end, colours
+    def __init__(self, begin: int, end: int, colours: dict[str, int], heading: str) -> None:
+        self._begin, self._end, self._colours, self._heading = begin, end, colours, heading
+        self._top = HEADING if heading else 0
         self._scale = (WIDTH - LEFT - RIGHT) / max(1, end - begin)
         self._painter = _Painter(colours, self._x, end)
 
     def lines(self, panels: Sequence[Panel]) -> Iterator[str]:
-        y, body = 52.0, list[str]()
+        y, body = self._top + 52.0, list[str]()
         for panel in panels:
             high, lines = self._panel(panel, y)
             body += lines
@@ -129,7 +134,9 @@ class _Sheet:
         yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img">'
         yield f"<title>{_plain(named)}</title><style>{STYLE}</style>{self._painter.patterns()}"
         yield f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>'
-        yield from self._legend()
+        if self._heading:
+            yield self._text(10, 20, self._heading, "h")
+        yield from self._legend({span.state for panel in panels for spans in panel.found.spans.values() for span in spans})
         yield from self._axis(height)
         yield from body
         yield "</svg>"
@@ -137,20 +144,22 @@ class _Sheet:
     def _x(self, at: int) -> float:
         return LEFT + (min(max(at, self._begin), self._end) - self._begin) * self._scale
 
-    def _legend(self) -> Iterator[str]:
-        x = 10.0
-        entries = [(OWNED, (name,), name) for name in self._colours] + [(state, tuple(self._colours)[:1], words) for state, words in LEGEND]
+    def _legend(self, states: Collection[str]) -> Iterator[str]:
+        """Explain the colours, and the states that the maps have."""
+        x, y = 10.0, self._top
+        entries: list[tuple[str, tuple[str, ...], str]] = [(OWNED, (name,), name) for name in self._colours]
+        entries += [(state, tuple(self._colours)[:1], words) for state, words in LEGEND if state in states]
         for state, processes, words in entries:
-            yield self._painter.shape(state, processes, x, 8, 18, 12)
-            yield self._text(x + 23, 18, words, "s")
+            yield self._painter.shape(state, processes, x, y + 8, 18, 12)
+            yield self._text(x + 23, y + 18, words, "s")
             x += 38 + 6.3 * len(words)
 
     def _axis(self, bottom: int) -> Iterator[str]:
         step = step_of(self._end - self._begin, 12)
         for at in range(-(-self._begin // step) * step, self._end + 1, step):
             x = self._x(at)
-            yield f'<path d="M{x:.1f} 44V{bottom}" stroke="#dfe3e8"/>'
-            yield self._text(min(max(x, LEFT), WIDTH - RIGHT - 6), 40, clock_text(at, step), "q m")
+            yield f'<path d="M{x:.1f} {self._top + 44}V{bottom}" stroke="#dfe3e8"/>'
+            yield self._text(min(max(x, LEFT), WIDTH - RIGHT - 6), self._top + 40, clock_text(at, step), "q m")
 
     def _panel(self, panel: Panel, y: float) -> tuple[float, list[str]]:
         rebalances, moved, unowned = panel.told
@@ -160,8 +169,9 @@ class _Sheet:
             + " partitions; "
         )
         told += f'without an owner: <tspan class="r">{unowned:.1f} partition-seconds</tspan>'
-        lines = [self._text(10, y + 18, panel.title, "h")]
-        lines.append(f'<text class="s" x="{LEFT + 190}" y="{y + 18:.1f}">{told}</text>')
+        about = f' <tspan class="s q">{_plain(panel.about)}</tspan>' if panel.about else ""
+        lines = [f'<text class="h" x="10" y="{y + 18:.1f}">{_plain(panel.title)}{about}</text>']
+        lines.append(f'<text class="s e" x="{WIDTH - RIGHT}" y="{y + 18:.1f}">{told}</text>')
         top = y + HEAD + (MOVES if panel.steps else 0)
         bottom = top + MOVES + ROW * len(panel.found.spans)
         for at, words in panel.steps:

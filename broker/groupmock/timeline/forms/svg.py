@@ -45,9 +45,11 @@ def write(timeline: Timeline) -> str:
 def legend() -> str:
     """Return the legend of the page as HTML: each sign with its words, in the colours of the page."""
     painter = Painter({})
-    signs = "".join(f"<li>{picture}<span>{escape(sign.words)}</span></li>" for sign, picture in _legend(painter))
-    # A pattern must not be in an element that is not displayed.
-    return signs.replace("<li>", f'<li><svg width="0" height="0" aria-hidden="true">{painter.patterns()}</svg>', 1)
+    # The script hides the signs that a picture does not have. A pattern must not be in an element that is not displayed.
+    signs = "".join(
+        f'<li data-sign="{escape(sign.name)}">{picture}<span>{escape(sign.words)}</span></li>' for sign, picture in _legend(painter)
+    )
+    return f'<li class="patterns"><svg width="0" height="0" aria-hidden="true">{painter.patterns()}</svg></li>{signs}'
 
 
 def _legend(painter: Painter) -> Iterator[tuple[Sign, str]]:
@@ -112,6 +114,7 @@ class _Sheet:
         self._scale = (WIDTH - LEFT - RIGHT) / (scene.end - scene.begin)
         self._painter = Painter(LIGHT)
         self._made = 0
+        self._shown: list[SceneRow] = []
         told = [line for each in scene.headlines[:HEADLINES] for line in wrap(each, HEADLINE_WIDE)]
         self._above = [*((line, "b") for line in told), *((sentence(each), "") for each in scene.comparisons)]
         self._axis_at = 15 * len(self._above) + AXIS
@@ -128,6 +131,7 @@ class _Sheet:
                 left_out[row.group] += 1
                 continue
             body += self._row(row, y)
+            self._shown.append(row)
             y += row.high
         notes = [text for each in self._scene.sources for text in each.notices]
         for group, members in left_out.items():
@@ -149,9 +153,12 @@ class _Sheet:
         yield "</svg>"
 
     def _foot(self, foot: list[str], y: int) -> int:
-        """Add the legend, and return where it ends."""
+        """Add the legend of the signs that are drawn, and return where it ends."""
         x = 8.0
+        used = {name for row in self._shown for item in row.items for name in self._scene.signs[item.sign].legend}
         for sign, picture in _legend(self._painter):
+            if sign.name not in used:
+                continue
             wide = 30 + wide_of(sign.words)
             if x + wide > WIDTH:
                 x, y = 8.0, y + 22
@@ -175,7 +182,9 @@ class _Sheet:
     def _row(self, row: SceneRow, y: int) -> Iterator[str]:
         css = {"title": "h", "lane": ""}.get(row.kind, "q")
         room = BOLD * (WIDTH - 16) if row.kind == "title" else LEFT - 16
-        yield f'<g class="{row.kind}">{self._text(8, y + row.high / 2, _fitting(row.title, room), css)}'
+        yield f'<g class="{row.kind}">{self._text(8, y + row.high / 2 - 6 * bool(row.note), _fitting(row.title, room), css)}'
+        if row.note:
+            yield self._text(8, y + row.high / 2 + 8, _fitting(row.note, room), "q")
         for since, until in self._scene.groups[row.group].busy if row.kind == "lane" else ():
             left = self._x(since)
             yield f'<rect x="{left:.1f}" y="{y}" width="{max(1, self._x(until) - left):.1f}" height="{row.high}" fill="{LIGHT["busy"]}"/>'

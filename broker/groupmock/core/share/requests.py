@@ -1,0 +1,121 @@
+"""The parts that ShareFetch and ShareAcknowledge have in common: whose session a request belongs to, and what it acknowledges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from groupmock_codec import error_codes
+
+from .acknowledging import REJECT, RENEW, AcknowledgedBatch, Acknowledgement
+
+if TYPE_CHECKING:
+    from ..events import Request
+    from ..turn import Turn
+    from .sessions import Slot
+    from .shares import Shares
+
+FEATURE: Final = "share.version"
+LONGEST_ID: Final = 36
+RENEWAL_SINCE: Final = 2
+"""Since this version of both requests a lock may be renewed (KIP-1222)."""
+PARTITION_COST: Final = 6
+SLOT_COST: Final = 3
+PART_COST: Final = 3
+Denied = Callable[[Iterable[str]], Collection[str]]
+Answer = tuple[int, str | None]
+"""The error code and the text for the acknowledgements of one partition."""
+
+
+class Batch(Protocol):
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+class NamedPartition(Protocol):
+    partition_index: int
+
+    @property
+    def acknowledgement_batches(self) -> Sequence[Batch]: ...
+
+
+class NamedTopic(Protocol):
+    topic_id: bytes
+
+    @property
+    def partitions(self) -> Sequence[NamedPartition]: ...
+
+
+def is_off(turn: Turn) -> bool:
+    """True if the cluster serves no share groups, by its finalized features (SG-05)."""
+    return turn.environment.levels.get(FEATURE) == 0
+
+
+def misnamed(group_id: str | None, member_id: str | None) -> bool:
+    """True if the request names no group, or no member id of at most 36 characters (SG-163)."""
+    return group_id is None or not member_id or len(member_id) > LONGEST_ID
+
+
+def work(topics: Iterable[NamedTopic]) -> tuple[int, int, int]:
+    """Return how many partitions and types of acknowledgements a request names, and how many runs of records they can make."""
+    partitions = types = parts = 0
+    for topic in topics:
+        partitions += 1 + len(topic.partitions)
+        for partition in topic.partitions:
+            for batch in partition.acknowledgement_batches:
+                types += 1 + len(batch.acknowledge_types)
+                parts += max(1, len(batch.acknowledge_types))
+    return partitions, types, parts
+
+
+def acknowledge(
+    shares: Shares, denied_of: Denied, turn: Turn, request: Request, topics: Sequence[NamedTopic], renews: bool
+) -> dict[Slot, Answer]:
+    """Take all acknowledgements of a request, and return the result by partition. `denied_of` returns those of the topics that the sender
+    may not read."""
+    group_id, member_id = request.message.group_id, request.message.member_id  # type: ignore[attr-defined]  # both requests have them
+    highest = RENEW if request.version >= RENEWAL_SINCE else REJECT
+    acknowledged = [(topic, each) for topic in topics for each in topic.partitions if each.acknowledgement_batches]
+    if not acknowledged:
+        return {}
+    names = {topic.topic_id: shares.topics.name_of(topic.topic_id) for topic, _ in acknowledged}
+    denied = denied_of([name for name in names.values() if name is not None])
+    answers: dict[Slot, Answer] = {}
+    for topic, each in acknowledged:
+        slot, name = (topic.topic_id, each.partition_index), names[topic.topic_id]
+        batches = read(each.acknowledgement_batches, highest, renews)
+        if name is None:
+            answers[slot] = error_codes.UNKNOWN_TOPIC_ID, None
+        elif batches is None:
+            answers[slot] = error_codes.INVALID_REQUEST, None
+        elif name in denied:
+            answers[slot] = error_codes.TOPIC_AUTHORIZATION_FAILED, None
+        else:
+            answers[slot] = shares.acknowledge(turn, request.node, group_id, member_id, slot, batches)
+    return answers
+
+
+def read(batches: Sequence[Batch], highest: int, renews: bool) -> list[AcknowledgedBatch] | None:
+    """Return the batches with their types put together where neighbours have the same, or None if one is malformed (SG-204, SG-205)."""
+    checked, before = [], -1
+    for batch in batches:
+        first, last, kinds = batch.first_offset, batch.last_offset, batch.acknowledge_types
+        if first > last or first < before or not kinds or (len(kinds) > 1 and len(kinds) != last - first + 1):
+            return None
+        if min(kinds) < 0 or max(kinds) > highest or (not renews and RENEW in kinds):
+            return None
+        before = last
+        checked.append(AcknowledgedBatch(first, last, _parts(first, last, kinds), len(kinds) > 1))
+    return checked
+
+
+def _parts(first: int, last: int, kinds: Sequence[int]) -> list[Acknowledgement]:
+    if len(kinds) == 1:
+        return [Acknowledgement(first, last, kinds[0])]
+    parts, begun = [], 0
+    for place in range(1, len(kinds) + 1):
+        if place == len(kinds) or kinds[place] != kinds[begun]:
+            parts.append(Acknowledgement(first + begun, first + place - 1, kinds[begun]))
+            begun = place
+    return parts

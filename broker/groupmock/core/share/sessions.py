@@ -1,0 +1,118 @@
+"""Share sessions: the partitions that a member fetches on one node, and the epoch that its next request must have.
+
+A session belongs to a group and a member id, of which nothing else need exist. It ends with a request of epoch -1, or with the connection
+that opened it. In Kafka: ShareSessionCache, ShareSessionContext.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from groupmock_codec import error_codes
+from groupmock_codec.error_codes import error_name
+
+INITIAL: Final = 0
+FINAL: Final = -1
+INT_MAX: Final = 2**31 - 1
+Slot = tuple[bytes, int]
+"""A partition of a session, by topic id and number."""
+
+
+class SessionRefused(Exception):
+    """The request has a wrong session epoch, so the whole answer is this error."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(error_name(code))
+        self.code = code
+
+
+class ShareSession(msgspec.Struct, eq=False):
+    """The session of one member on one node. `slots` are in the order in which they are fetched, each with the name of its topic, or None
+    if no topic had that id."""
+
+    group_id: str
+    member_id: str
+    node: int
+    connection: int
+    slots: dict[Slot, str | None] = {}
+    epoch: int = 1
+    closed: bool = False
+
+    def in_order(self, epoch: int) -> list[Slot]:
+        """Return the partitions in the order in which the request with this epoch fetches them (SG-189)."""
+        slots = list(self.slots)
+        first = epoch % len(slots) if slots else 0
+        return slots[first:] + slots[:first]
+
+    def gave(self, slots: Iterable[Slot]) -> None:
+        """Move partitions that gave records to the end, so that the others are not starved."""
+        for slot in slots:
+            if slot in self.slots:
+                self.slots[slot] = self.slots.pop(slot)
+
+
+class ShareSessions:
+    """The sessions of one node, at most `most` of them."""
+
+    def __init__(self, node: int, most: int) -> None:
+        self.node = node
+        self.most = most
+        self._sessions: dict[str, dict[str, ShareSession]] = {}
+        self._opened: dict[int, dict[tuple[str, str], ShareSession]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def full(self) -> bool:
+        return self._count >= self.most
+
+    def find(self, group_id: str, member_id: str) -> ShareSession | None:
+        return self._sessions.get(group_id, {}).get(member_id)
+
+    def of_group(self, group_id: str) -> list[ShareSession]:
+        return list(self._sessions.get(group_id, {}).values())
+
+    def all(self) -> list[ShareSession]:
+        return [session for of_group in self._sessions.values() for session in of_group.values()]
+
+    def opened_on(self, connection: int) -> list[ShareSession]:
+        """Return the sessions that were opened on the connection."""
+        return list(self._opened.get(connection, {}).values())
+
+    def open(self, group_id: str, member_id: str, connection: int) -> ShareSession:
+        """Open a session for the member; the former one must have been removed."""
+        session = ShareSession(group_id, member_id, self.node, connection)
+        self._sessions.setdefault(group_id, {})[member_id] = session
+        self._opened.setdefault(connection, {})[group_id, member_id] = session
+        self._count += 1
+        return session
+
+    def require(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
+        """Return the session to which a request belongs. Raises SessionRefused."""
+        session = self.find(group_id, member_id)
+        if session is None:
+            raise SessionRefused(error_codes.SHARE_SESSION_NOT_FOUND)
+        if epoch not in (FINAL, session.epoch):
+            raise SessionRefused(error_codes.INVALID_SHARE_SESSION_EPOCH)
+        return session
+
+    def went_on(self, session: ShareSession) -> None:
+        """Count a request of the session. The largest epoch is followed by 1, because 0 opens a session."""
+        session.epoch = session.epoch + 1 if session.epoch < INT_MAX else 1
+
+    def remove(self, session: ShareSession) -> None:
+        session.closed = True
+        of_group = self._sessions[session.group_id]
+        del of_group[session.member_id]
+        if not of_group:
+            del self._sessions[session.group_id]
+        opened = self._opened[session.connection]
+        del opened[session.group_id, session.member_id]
+        if not opened:
+            del self._opened[session.connection]
+        self._count -= 1

@@ -1,0 +1,267 @@
+"""One partition as one share group sees it: the states of its records, their locks, and the log that they are read from.
+
+It lives on the partition's leader, from the first fetch of the group there until the group's last session on that node ends. Everything
+that changes records is written to the stored state before it takes effect (`stored`). In Kafka: SharePartition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..log.partition import Partition
+from . import causes
+from .acknowledging import Acknowledged, AcknowledgedBatch, AcknowledgementRefused, Acknowledging
+from .acquiring import Acquired, Acquiring, Produced, without_aborted
+from .causes import Why
+from .rules import RecordRules
+from .runs import ACQUIRED, ARCHIVED, AVAILABLE, Run, joined
+from .states import RecordStates, ranges
+from .stored import Key, StoredStates, WriteRefused
+
+if TYPE_CHECKING:
+    from groupmock_codec.records import Batch
+
+    from ..timers import Key as TimerKey
+    from ..turn import Turn
+
+
+class Place(NamedTuple):
+    """A share partition by names: group, topic, partition."""
+
+    group_id: str
+    topic: str
+    partition: int
+
+
+class Outcome(NamedTuple):
+    """The records that were acknowledged, and whether the start offset has moved, which wakes waiting fetches."""
+
+    acknowledged: Acknowledged
+    moved: bool
+
+
+class Freed(NamedTuple):
+    """The records that were archived when locks or a session ended, and whether the start offset has moved. `any` is False if nothing was
+    acquired."""
+
+    archived: list[Run]
+    moved: bool
+    any: bool = True
+
+
+NOBODY_FREED: Final = Freed([], False, any=False)
+OUTCOMES: Final = ("accepted", "released", "rejected", "gaps", "exhausted", "renewed")
+"""The fields of `Acknowledged`, in the order in which rows have them."""
+
+
+class Delivery(NamedTuple):
+    """The records that a fetch gets of one partition: whole batches of the log, and the offsets in them that were acquired."""
+
+    acquired: list[Acquired]
+    records: bytes
+
+
+NOTHING: Final = Delivery([], b"")
+
+
+class SharePartition:
+    def __init__(self, place: Place, key: Key, log: Partition, states: RecordStates, state_epoch: int, stored: StoredStates) -> None:
+        self.place = place
+        self.key = key
+        self.log = log
+        self.node = log.leader
+        self.leader_epoch = log.leader_epoch
+        self.states = states
+        self.state_epoch = state_epoch
+        self._stored = stored
+        self.timer: TimerKey = ("record_lock", place.group_id, place.topic, str(place.partition))
+
+    def readable_to(self, rules: RecordRules, pinned: bool) -> int:
+        """Return the offset up to which the group may read: all there is, or the last stable offset (SG-263)."""
+        return min(self.log.end, self.log.stable(pinned)) if rules.committed else self.log.end
+
+    def follow_log(self, turn: Turn) -> None:
+        """Move the start offset to the log's, if records were deleted."""
+        if self.log.start <= self.states.start:
+            return
+        gone = self.states.log_starts_at(self.log.start)
+        self.states.move_start()
+        if gone:
+            self._note_released(turn, "", [], gone, causes.DELETED)
+
+    def may_acquire(self, rules: RecordRules) -> bool:
+        """True if a fetch could get records: fewer than the limit are in flight, or some are available again."""
+        return self.states.in_flight < rules.max_locks or self.states.next_offset() != self.states.end
+
+    def acquire(
+        self,
+        turn: Turn,
+        rules: RecordRules,
+        member_id: str,
+        most: int,
+        max_bytes: int,
+        at_least_one: bool,
+        batch_size: int,
+        by_record: bool,
+    ) -> Delivery:
+        """Acquire records for a member, and return them."""
+        states, log = self.states, self.log
+        offset = states.next_offset()
+        end = self.readable_to(rules, turn.quirks.stable_offset_within_log)
+        if most <= 0 or offset >= end:
+            return NOTHING
+        # Each produced batch has at least one record, so this many batches have all that the fetch may acquire.
+        read = log.whole_batches(offset, end, max_bytes, at_least_one, states.in_flight + min(most, rules.max_locks))
+        if not read:
+            return NOTHING
+        lock_ends = turn.after(rules.lock_ms)
+        acquiring = Acquiring(states, rules, member_id, lock_ends, most, batch_size, by_record)
+        acquired = acquiring.acquire(offset, [Produced(batch.base_offset, batch.last_offset) for batch in read])
+        aborted = self._aborted(read) if rules.committed else []
+        delivered = without_aborted(states, acquired, aborted) if aborted and acquired else acquired
+        if acquired:
+            self._lock(turn, lock_ends)
+            gone = sum(each.size for each in acquired) - sum(each.size for each in delivered)
+            if gone:
+                states.move_start()  # Otherwise aborted records could fill the partition's window, where nobody acknowledges them.
+                runs = [Run(each.first, each.last, ARCHIVED, 1) for each in aborted]
+                self._note_released(turn, "", [], runs, causes.ABORTED)
+        if not delivered:
+            return NOTHING
+        turn.note(
+            "records_acquired",
+            **self._named,
+            member_id=member_id,
+            records=[[each.first, each.last, each.count] for each in delivered],
+            lock_ends=lock_ends,
+        )
+        first, last = delivered[0].first, delivered[-1].last
+        size = sum(len(batch.data) for batch in read if batch.last_offset >= first and batch.base_offset <= last)
+        return Delivery(delivered, log.read(first, size, at_least_one=True))
+
+    def _aborted(self, read: Sequence[Batch]) -> list[Produced]:
+        transactions = self.log.producers.transactions
+        if transactions is None or not transactions.any_aborted:
+            return []
+        return [
+            Produced(batch.base_offset, batch.last_offset)
+            for batch in read
+            if batch.transactional and not batch.control and transactions.aborted_batch(batch.producer_id, batch.base_offset)
+        ]
+
+    def acknowledge(self, turn: Turn, rules: RecordRules, member_id: str, batches: Sequence[AcknowledgedBatch]) -> Outcome:
+        """Take the acknowledgements of a member. Raises AcknowledgementRefused with nothing taken."""
+        lock_ends = turn.after(rules.lock_ms)
+        acknowledging = Acknowledging(self.states, rules, member_id, lock_ends)
+        result = acknowledging.take(batches)
+        moved = False
+        if result.changed:
+            try:
+                self._write()
+            except WriteRefused as refused:
+                acknowledging.undo()
+                raise AcknowledgementRefused(refused.code, refused.text) from refused
+            moved = self.states.move_start()
+        if result.renewed:
+            self._lock(turn, lock_ends)
+        if result.changed or result.renewed:
+            turn.note(
+                "records_acknowledged",
+                **self._named,
+                member_id=member_id,
+                **{what: ranges(runs) for what in OUTCOMES if (runs := getattr(result, what))},
+                start_offset=self.states.start,
+            )
+        return Outcome(result, moved)
+
+    def release(self, turn: Turn, rules: RecordRules, member_id: str, why: Why) -> Freed:
+        """Release all records that a member has acquired."""
+        if member_id not in self.states.held:
+            return NOBODY_FREED
+        return self.free(turn, rules, lambda run: run.state == ACQUIRED and run.member_id == member_id, why, member_id)
+
+    def expire(self, turn: Turn, rules: RecordRules) -> Freed:
+        """Release the records whose locks have ended, and set the timer for the next ones."""
+        freed = self.free(
+            turn, rules, lambda run: run.state == ACQUIRED and run.deadline <= turn.now, causes.lock_ended(rules.lock_ms), must_write=False
+        )
+        self._lock_next(turn)
+        return freed
+
+    def free(
+        self, turn: Turn, rules: RecordRules, matches: Callable[[Run], bool], why: Why, member_id: str = "", must_write: bool = True
+    ) -> Freed:
+        """Make acquired records available again, or archive them after their last delivery. If the offsets of the group are gone, only
+        locks end (SharePartition.releaseAcquisitionLockOnTimeout)."""
+        states = self.states
+        try:
+            self._stored.check(self.key, self.state_epoch)
+        except WriteRefused:
+            if must_write:
+                return NOBODY_FREED
+        states.archive_before_start(matches)
+        before = [run for batch in states.batches for run in batch.runs if matches(run)]
+        freed = states.change_all(matches, rules.released)
+        if not freed:
+            return Freed([], states.move_start(), any=False)
+        with suppress(WriteRefused):
+            self._write()
+        moved = states.move_start()
+        for holder in dict.fromkeys(run.member_id for run in before):
+            own = [new for old, new in zip(before, freed, strict=True) if old.member_id == holder]
+            self._note_released(
+                turn, holder, [run for run in own if run.state == AVAILABLE], [run for run in own if run.state == ARCHIVED], why
+            )
+        return Freed([run for run in freed if run.state == ARCHIVED], moved)
+
+    def archive(self, turn: Turn, first: int, last: int, why: Why) -> Freed:
+        """Archive records that are available or acquired."""
+        archived = [run for state in (AVAILABLE, ACQUIRED) for run in self.states.archive(first, last + 1, state)]
+        if not archived:
+            return NOBODY_FREED
+        with suppress(WriteRefused):
+            self._write()
+        moved = self.states.move_start()
+        self._note_released(turn, "", [], archived, why)
+        return Freed(archived, moved)
+
+    def close(self, turn: Turn, why: Why) -> None:
+        """Drop the share partition from memory. The stored state keeps what was written, and acquired records are not acquired any
+        more."""
+        turn.timers.cancel(self.timer)
+        for member_id in self.states.held:
+            held = [run for batch in self.states.batches for run in batch.runs if run.member_id == member_id]
+            self._note_released(turn, member_id, held, [], why)
+        with suppress(WriteRefused):
+            self._stored.check(self.key, self.state_epoch).keep(self.states)
+
+    def _write(self) -> None:
+        self._stored.check(self.key, self.state_epoch).write(self.states, self.leader_epoch)
+
+    def _lock(self, turn: Turn, lock_ends: int) -> None:
+        armed = turn.timers.get(self.timer)
+        if armed is None or lock_ends < armed.deadline:
+            turn.timers.set(self.timer, lock_ends)
+
+    def _lock_next(self, turn: Turn) -> None:
+        ends = [run.deadline for batch in self.states.batches for run in batch.runs if run.state == ACQUIRED]
+        if ends:
+            turn.timers.set(self.timer, min(ends))
+
+    @property
+    def _named(self) -> dict[str, object]:
+        return {"group": self.place.group_id, "topic": self.place.topic, "partition": self.place.partition}
+
+    def _note_released(self, turn: Turn, member_id: str, available: list[Run], archived: list[Run], why: Why) -> None:
+        turn.note(
+            "records_released",
+            **self._named,
+            member_id=member_id,
+            **({"available": ranges(joined(available))} if available else {}),
+            **({"archived": ranges(joined(archived))} if archived else {}),
+            cause=why.cause,
+            reason=why.sentence,
+            start_offset=self.states.start,
+        )

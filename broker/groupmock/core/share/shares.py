@@ -1,0 +1,258 @@
+"""All share partitions, share sessions and stored states of a cluster: what a group, an API or a command asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec import error_codes
+
+from ..budget import OverBudget
+from . import causes
+from .acknowledging import EXHAUSTED, REJECTED, AcknowledgedBatch, AcknowledgementRefused
+from .rules import EARLIEST, LATEST, RecordRules, RulesOfGroups
+from .runs import Run
+from .sessions import ShareSession, ShareSessions, Slot
+from .share_partition import Freed, Place, SharePartition
+from .states import RecordStates, RunCount
+from .stored import FENCED, FENCED_4_3, NEVER_WRITTEN, Key, Stored, StoredStates
+
+if TYPE_CHECKING:
+    from ..environment import Environment
+    from ..groups.registry import GroupRegistry
+    from ..log.partition import Partition
+    from ..log.topics import Topics
+    from ..turn import TimerHandler, Turn
+    from .causes import Why
+    from .waiting import ShareFetches
+
+NOT_HOSTED: Final = "This server does not host this topic-partition."
+MOST_RUNS: Final = 500_000
+"""The largest number of runs of records in flight in the cluster (share.runs). A run takes about 100 bytes."""
+
+
+class Unreachable(NamedTuple):
+    """A share partition that cannot be fetched from a node, with the error and, for another leader, its node and epoch."""
+
+    code: int
+    leader: int = 0
+    leader_epoch: int = 0
+
+
+class Shares:
+    def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry) -> None:
+        self.environment = environment
+        self.topics = topics
+        self.rules_of = RulesOfGroups(groups.configs).of
+        """Returns the rules by which records are delivered to a group: called with the group's id and a node."""
+        self.states = StoredStates(FENCED_4_3 if environment.settings.quirks.configs_before_4_4 else FENCED)
+        self.partitions: dict[Key, SharePartition] = {}
+        self._of_topic: dict[str, dict[Key, SharePartition]] = {}
+        self._sessions: dict[int, ShareSessions] = {}
+        self._count = RunCount()
+        topics.when_deleted(self._topic_deleted)
+        topics.when_led(self._led)
+
+    @cached_property
+    def fetches(self) -> ShareFetches:
+        from .waiting import ShareFetches
+
+        return ShareFetches(self)
+
+    def timer_handlers(self) -> dict[str, TimerHandler]:
+        """Return the handlers of the timers of share partitions, by timer name."""
+        return {"share_fetch": lambda subject, turn: self.fetches.expire(turn, subject), "record_lock": self._locks_ended}
+
+    # Stored states, which the coordinator of the group initializes, describes and deletes.
+
+    def initialize(
+        self, turn: Turn, group_id: str, topic_id: bytes, partitions: Iterable[int], state_epoch: int, start_offset: int = NEVER_WRITTEN
+    ) -> None:
+        """Make the states of partitions of a group, or replace them because its offsets are altered. A share partition in memory notices
+        that with its next write (SG-296)."""
+        self.states.initialize(group_id, topic_id, partitions, state_epoch, start_offset)
+
+    def delete(self, turn: Turn, group_id: str, topic_id: bytes | None = None) -> None:
+        """Delete the states of one topic of a group, or all of the group's."""
+        self.states.delete(group_id, topic_id)
+
+    def stored(self, group_id: str, topic_id: bytes, partition: int) -> Stored | None:
+        """Return the stored state of a partition, or None if it is not initialized."""
+        return self.states.find(group_id, topic_id, partition)
+
+    def lag(self, group_id: str, topic_id: bytes, partition: int) -> int:
+        """Return how many records of a partition the group has not done, by its stored state, or -1 if nothing was written (SG-103)."""
+        stored = self.states.find(group_id, topic_id, partition)
+        log = self.topics.find(self.topics.name_of(topic_id) or "", partition)
+        if stored is None or log is None or stored.start_offset == NEVER_WRITTEN:
+            return -1
+        return log.end - stored.start_offset - stored.done
+
+    # Share partitions.
+
+    def reach(self, turn: Turn, node: int, group_id: str, slot: Slot, topic: str | None) -> SharePartition | Unreachable:
+        """Return the share partition for a fetch at the node, and load its state if it is not in memory."""
+        if topic is None:
+            return Unreachable(error_codes.UNKNOWN_TOPIC_ID)
+        log = self.topics.find(topic, slot[1])
+        if log is None or self.topics.topic_id(topic) != slot[0]:
+            return Unreachable(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+        if log.leader != node:
+            return Unreachable(error_codes.NOT_LEADER_OR_FOLLOWER, log.leader, log.leader_epoch)
+        key = group_id, *slot
+        found = self.partitions.get(key)
+        if found is None:
+            stored = self.states.find(*key)
+            if stored is None:
+                return Unreachable(error_codes.UNKNOWN_SERVER_ERROR)
+            found = self._load(turn, Place(group_id, topic, slot[1]), key, log, stored)
+        return found
+
+    def _load(self, turn: Turn, place: Place, key: Key, log: Partition, stored: Stored) -> SharePartition:
+        fresh = stored.start_offset == NEVER_WRITTEN
+        start = self._reset(turn, log, self.rules_of(place.group_id, log.leader)) if fresh else 0
+        states = RecordStates(start, self._count) if fresh else stored.resumed(self._count)
+        found = SharePartition(place, key, log, states, stored.state_epoch, self.states)
+        self.partitions[key] = found
+        self._of_topic.setdefault(place.topic, {})[key] = found
+        return found
+
+    def _reset(self, turn: Turn, log: Partition, rules: RecordRules) -> int:
+        """Return the offset at which a group begins that has none (SG-184, SG-272, SG-273)."""
+        if rules.reset == EARLIEST:
+            return log.start
+        if rules.reset == LATEST:
+            return log.end
+        from ..groups.configs import duration_ms
+        from ..log.partition import NOTHING
+
+        found = log.by_timestamp(turn.wall_ms - duration_ms(rules.reset.partition(":")[2]), turn.settings.room())
+        return log.end if found is NOTHING else found.offset
+
+    def drop(self, turn: Turn, partition: SharePartition, why: Why) -> None:
+        """Drop a share partition from memory. The next fetch loads its stored state, which knows nothing of acquired records."""
+        partition.close(turn, why)
+        del self.partitions[partition.key]
+        of_topic = self._of_topic[partition.place.topic]
+        del of_topic[partition.key]
+        if not of_topic:
+            del self._of_topic[partition.place.topic]
+        partition.states.forget_all()
+
+    @property
+    def crowded(self) -> bool:
+        """True if the cluster has so many runs of records in flight that no fetch gets more."""
+        return self._count.runs >= MOST_RUNS
+
+    def check_room(self, parts: int) -> None:
+        """Refuse a request whose acknowledgements would cut the records in flight into too many runs."""
+        if self._count.runs + 2 * parts > MOST_RUNS:
+            raise OverBudget(
+                f"the share groups of this cluster have {self._count.runs} runs of records in flight, and {parts} acknowledgements could "
+                f"make more than {MOST_RUNS}: acknowledge neighbouring records alike"
+            )
+
+    # What members and operators do with records.
+
+    def acknowledge(
+        self, turn: Turn, node: int, group_id: str, member_id: str, slot: Slot, batches: Sequence[AcknowledgedBatch]
+    ) -> tuple[int, str | None]:
+        """Take the acknowledgements of a member for one partition, and return the error code and text of the answer."""
+        found = self.partitions.get((group_id, *slot))
+        if found is None or found.node != node:
+            return error_codes.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED
+        rules = self.rules_of(group_id, node)
+        try:
+            outcome = found.acknowledge(turn, rules, member_id, batches)
+        except AcknowledgementRefused as refused:
+            if refused.code == error_codes.NOT_LEADER_OR_FOLLOWER:
+                self.drop(turn, found, causes.ALTERED)
+            return refused.code, refused.text
+        self._bury(turn, found, rules, outcome.acknowledged.rejected, REJECTED)
+        self._bury(turn, found, rules, outcome.acknowledged.exhausted, EXHAUSTED)
+        if outcome.moved:
+            self.fetches.changed_for(turn, found)
+        return error_codes.NONE, None
+
+    def settle(self, turn: Turn, partition: SharePartition, freed: Freed, wake: bool) -> None:
+        """Send archived records to the dead letter queue, and wake the fetches that may get what is available again."""
+        rules = self.rules_of(partition.place.group_id, partition.node)
+        self._bury(turn, partition, rules, freed.archived, EXHAUSTED)
+        if freed.moved or (wake and freed.any):
+            self.fetches.changed_for(turn, partition)
+
+    def _bury(self, turn: Turn, partition: SharePartition, rules: RecordRules, runs: Sequence[Run], message: str) -> None:
+        if runs and rules.dead_letters:
+            from .dead_letters import bury  # This import is late, because few groups have a dead letter queue.
+
+            bury(turn, self.topics, partition, rules, runs, message)
+
+    def _locks_ended(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        group_id, topic, index = subject
+        topic_id = self.topics.topic_id(topic)
+        found = None if topic_id is None else self.partitions.get((group_id, topic_id, int(index)))
+        if found is None:
+            return False
+        freed = found.expire(turn, self.rules_of(group_id, found.node))
+        self.settle(turn, found, freed, wake=True)
+        return freed.any
+
+    def invariants(self) -> None:
+        """Raise AssertionError if an invariant of a share partition does not hold."""
+        from .invariants import check
+
+        for partition in self.partitions.values():
+            check(partition, armed=partition.timer in self.environment.timers)
+        assert self._count.runs == sum(partition.states.runs for partition in self.partitions.values()), (
+            "the runs of the cluster are counted"
+        )
+
+    # Sessions.
+
+    def sessions(self, node: int) -> ShareSessions:
+        if node not in self._sessions:
+            self._sessions[node] = ShareSessions(node, self.environment.settings.group_share_max_share_sessions)
+        return self._sessions[node]
+
+    def all_sessions(self) -> Iterator[ShareSession]:
+        for sessions in self._sessions.values():
+            yield from sessions.all()
+
+    def end_session(self, turn: Turn, session: ShareSession, why: Why) -> None:
+        """End a session, and release what its member has acquired in its partitions. With the group's last session on the node, its share
+        partitions there are dropped (SG-292)."""
+        sessions = self.sessions(session.node)
+        for slot in session.slots:
+            found = self.partitions.get((session.group_id, *slot))
+            if found is not None and found.node == session.node:
+                freed = found.release(turn, self.rules_of(session.group_id, session.node), session.member_id, why)
+                self.settle(turn, found, freed, wake=False)
+        sessions.remove(session)
+        if not sessions.of_group(session.group_id):
+            for found in [each for each in self.partitions.values() if each.key[0] == session.group_id and each.node == session.node]:
+                self.drop(turn, found, causes.IDLE)
+
+    def disconnected(self, turn: Turn, connection: int) -> None:
+        """Forget the fetch that waits on the connection, and end the sessions that were opened on it."""
+        if "fetches" in self.__dict__:
+            self.fetches.disconnected(connection)
+        for sessions in self._sessions.values():
+            for session in sessions.opened_on(connection):
+                self.end_session(turn, session, causes.CONNECTION_CLOSED)
+
+    # What happens to topics.
+
+    def _topic_deleted(self, turn: Turn, topic: str) -> None:
+        topic_ids = {key[1] for key in self._of_topic.get(topic, ())}
+        for found in list(self._of_topic.get(topic, {}).values()):
+            self.drop(turn, found, causes.TOPIC_DELETED)
+        for group_id in self.states.groups():
+            for topic_id in topic_ids | {each for each, _ in self.states.of_group(group_id) if self.topics.name_of(each) is None}:
+                self.states.delete(group_id, topic_id)
+
+    def _led(self, turn: Turn, topic: str) -> None:
+        """Drop the share partitions whose leader has moved, because the new leader reads their stored states."""
+        for found in list(self._of_topic.get(topic, {}).values()):
+            if found.log.leader_epoch != found.leader_epoch:
+                self.drop(turn, found, causes.MOVED)

@@ -1,0 +1,233 @@
+"""The states of all records of one share partition, from its start offset to the last record that a member ever got.
+
+The start offset is the first one that is not done (Kafka's SPSO), and moves over done records at the front. `end` is the next offset that
+no member got so far. In Kafka: the cached state of a SharePartition.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Final
+
+from .runs import ACQUIRED, ARCHIVED, AVAILABLE, InFlightBatch, Run, joined
+
+_first = attrgetter("first")
+Change = Callable[[Run], Run]
+BEFORE: Final = -1
+
+
+class RunCount:
+    """The number of runs of all share partitions of a cluster, which is limited."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+
+class RecordStates:
+    """`total` counts the runs of all share partitions together."""
+
+    def __init__(self, start: int, total: RunCount) -> None:
+        self.start = start
+        self.end = start
+        self.batches: list[InFlightBatch] = []
+        self.done = 0
+        """The number of records at or after the start that are done (Kafka: the delivery complete count)."""
+        self.available = 0
+        """The number of records that a member had, or could have had, and that the next fetch may get."""
+        self.held: dict[str, int] = {}
+        """The number of acquired records by member id."""
+        self.runs = 0
+        self._total = total
+
+    @property
+    def in_flight(self) -> int:
+        """Return how many records count as in flight: all from the start to the last acquired one, done ones included (SG-250)."""
+        return self.end - self.start if self.batches else 0
+
+    def next_offset(self) -> int:
+        """Return the first offset that a fetch may acquire."""
+        if self.available:
+            for batch in self.batches:
+                for run in batch.runs:
+                    if run.state == AVAILABLE:
+                        return run.first
+        return self.end
+
+    def floor(self, offset: int) -> int:
+        """Return the index of the last batch that begins at or before the offset, or -1."""
+        return bisect_right(self.batches, offset, key=_first) - 1
+
+    def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
+        """Return the batches that have an offset from `first` to `last`."""
+        place = self.floor(first)
+        if place == BEFORE or self.batches[place].last < first:
+            place += 1
+        stop = bisect_right(self.batches, last, key=_first)
+        return self.batches[place:stop]
+
+    def put(self, batch: InFlightBatch) -> None:
+        """Add a batch at its place; it overlaps no other."""
+        self.batches.insert(self.floor(batch.first) + 1, batch)
+        for run in batch.runs:
+            self._count(run, 1)
+        self._grow(len(batch.runs))
+
+    def drop(self, batch: InFlightBatch) -> None:
+        """Remove a batch, as if no member ever got its records."""
+        self.batches.remove(batch)
+        for run in batch.runs:
+            self._count(run, -1)
+        self._grow(-len(batch.runs))
+
+    def restore(self, batch: InFlightBatch, runs: list[Run]) -> None:
+        """Give a batch the runs that it had before."""
+        for run in batch.runs:
+            self._count(run, -1)
+        for run in runs:
+            self._count(run, 1)
+        self._grow(len(runs) - len(batch.runs))
+        batch.runs = runs
+
+    def change(self, batch: InFlightBatch, first: int, last: int, change: Change) -> list[Run]:
+        """Change the records of a batch from `first` to `last`, and return their new runs. A batch of which only a part changes is split
+        from then on."""
+        if first > batch.first or last < batch.last:
+            batch.split = True
+        runs = batch.runs
+        place = stop = batch.place_of(first)
+        changed: list[Run] = []
+        while stop < len(runs) and runs[stop].first <= last:
+            changed.append(change(runs[stop].part(first, last)))
+            stop += 1
+        if not changed:
+            return changed
+        inserted = changed
+        if runs[place].first < first:
+            inserted = [runs[place].part(runs[place].first, first - 1), *inserted]
+        if runs[stop - 1].last > last:
+            inserted = [*inserted, runs[stop - 1].part(last + 1, runs[stop - 1].last)]
+        for run in runs[place:stop]:
+            self._count(run, -1)
+        for run in inserted:
+            self._count(run, 1)
+        # The neighbours are included, because a changed run may now be in the same state as a neighbour.
+        left, right = max(0, place - 1), stop + 1
+        merged = joined([*runs[left:place], *inserted, *runs[stop:right]])
+        self._grow(len(merged) - len(runs[left:right]))
+        runs[left:right] = merged
+        return changed
+
+    def change_all(self, matches: Callable[[Run], bool], change: Change) -> list[Run]:
+        """Change all runs that match, and return their new runs. A batch that is not split changes as a whole."""
+        changed: list[Run] = []
+        for batch in self.batches:
+            if any(map(matches, batch.runs)):
+                runs = batch.runs
+                news = [change(run) if matches(run) else run for run in runs]
+                changed += [new for new, old in zip(news, runs, strict=True) if new is not old]
+                self.restore(batch, joined(news))
+        return changed
+
+    def archive_before_start(self, matches: Callable[[Run], bool]) -> None:
+        """Archive the records before the start that match: acquired ones are left there after records were deleted."""
+        if self.batches and self.batches[0].first < self.start:
+            for batch in self.overlapping(self.batches[0].first, self.start - 1):
+                for run in list(batch.within(batch.first, self.start - 1)):
+                    if matches(run):
+                        self.change(batch, run.first, run.last, lambda run: run.now(ARCHIVED, run.count))
+
+    def archive(self, first: int, stop: int, state: int) -> list[Run]:
+        """Archive the records in `state` from `first` to before `stop`, and return their runs."""
+        archived: list[Run] = []
+        for batch in self.overlapping(first, stop - 1):
+            if batch.fresh:
+                self._cut(batch, stop)
+                continue
+            for run in list(batch.within(first, stop - 1)):
+                if run.state == state:
+                    archived += self.change(batch, run.first, run.last, lambda run: run.now(ARCHIVED, run.count))
+        return archived
+
+    def _cut(self, batch: InFlightBatch, stop: int) -> None:
+        """Forget the records of a fresh batch before `stop`, because they are not in the log."""
+        self.drop(batch)
+        if batch.first <= self.start < stop:
+            self.start = min(stop, batch.last + 1)
+        if batch.last >= stop:
+            self.put(InFlightBatch([batch.runs[0].part(stop, batch.last)], fresh=True))
+
+    def log_starts_at(self, offset: int) -> list[Run]:
+        """Move the start to the log start offset, if that is later. Available records before it are archived; acquired ones stay, and
+        may be acknowledged (SG-270, SG-271)."""
+        if offset <= self.start:
+            return []
+        gone = self.archive(self.start, offset, AVAILABLE) if self.batches else []
+        self.done -= self._done_before(offset)
+        self.start = offset
+        self.end = max(self.end, offset)
+        return gone
+
+    def _done_before(self, offset: int) -> int:
+        """Return the number of records between the start and `offset` that are done."""
+        return sum(
+            run.size for batch in self.overlapping(self.start, offset - 1) for run in batch.within(self.start, offset - 1) if run.done
+        )
+
+    def move_start(self) -> bool:
+        """Move the start over done records at the front, and forget batches of which all records are done. Return whether it moved."""
+        place = self.floor(self.start)
+        if place == BEFORE:
+            return False
+        # The records before the start count, too: after DeleteRecords there may be acquired ones (SharePartition.canMoveStartOffset).
+        last, full = BEFORE, 0
+        for batch in self.batches:
+            open_run = next((run for run in batch.runs if not run.done), None)
+            if open_run is not None:
+                last = open_run.first - 1 if open_run is not batch.runs[0] else last
+                break
+            last, full = batch.last, full + 1
+        if last == BEFORE or last < self.start:
+            return self._forget(full)
+        if full == len(self.batches):
+            start = self.end = max(self.end, last + 1)
+        elif full and last == self.batches[full - 1].last:
+            start = self.batches[full].first  # Offsets that compaction has removed lie between the batches.
+        else:
+            start = last + 1
+        self.done -= self._done_before(start)
+        self.start = max(self.start, start)
+        self._forget(full)
+        return True
+
+    def _forget(self, count: int) -> bool:
+        for batch in self.batches[:count]:
+            self._grow(-len(batch.runs))
+        del self.batches[:count]
+        return False
+
+    def forget_all(self) -> None:
+        """Stop counting the runs, because the share partition is dropped."""
+        self._grow(-self.runs)
+
+    def _grow(self, runs: int) -> None:
+        self.runs += runs
+        self._total.runs += runs
+
+    def _count(self, run: Run, sign: int) -> None:
+        if run.state == ACQUIRED:
+            held = self.held.get(run.member_id, 0) + sign * run.size
+            if held:
+                self.held[run.member_id] = held
+            else:
+                self.held.pop(run.member_id, None)
+        elif run.state == AVAILABLE:
+            self.available += sign * run.size
+        elif run.last >= self.start:
+            self.done += sign * (run.last - max(run.first, self.start) + 1)
+
+
+def ranges(runs: Iterable[Run]) -> list[list[int]]:
+    """Return runs as they are written into rows: first offset, last offset, delivery count."""
+    return [[run.first, run.last, run.count] for run in runs]

@@ -1,0 +1,121 @@
+"""The states of share partitions that outlive them: what Kafka's share coordinator keeps in __share_group_state.
+
+A state is written at each acknowledgement, release and expiry of a lock. The start offset in it is the one from before the write took
+effect (SG-103), and acquired records are written as they were before they were acquired (SG-298). In Kafka: Persister,
+ShareCoordinatorShard.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from groupmock_codec import error_codes
+
+from .runs import ACQUIRED, AVAILABLE, InFlightBatch, Run, joined
+from .states import RecordStates, RunCount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NEVER_WRITTEN: Final = -1
+DELETED: Final = "Error in write state RPC. Write operation on uninitialized share partition not allowed."
+FENCED: Final = "Error in write state RPC. The coordinator rejected the request because the state epoch did not match."
+FENCED_4_3: Final = (
+    "Error in write state RPC. The share coordinator rejected the request because the share-group state epoch did not match."
+)
+Key = tuple[str, bytes, int]
+"""A group id, a topic id and a partition."""
+
+
+class WriteRefused(Exception):
+    """The state of a share partition cannot be written, because its offsets were deleted or altered."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+
+class Stored(msgspec.Struct):
+    """The stored state of one share partition. `start_offset` is -1 as long as nothing was written. `runs` are the records that were
+    delivered, as they were when the share partition was dropped from memory, and `resumes_at` is the start that it had then."""
+
+    state_epoch: int
+    start_offset: int = NEVER_WRITTEN
+    leader_epoch: int = 0
+    done: int = 0
+    resumes_at: int = NEVER_WRITTEN
+    runs: list[Run] = []
+
+    def write(self, states: RecordStates, leader_epoch: int) -> None:
+        """Write the state: the start offset has not moved yet, but the changed records count as done."""
+        self.start_offset, self.done, self.leader_epoch = states.start, states.done, leader_epoch
+
+    def keep(self, states: RecordStates) -> None:
+        """Keep the states of records, because their share partition is dropped from memory."""
+        if self.start_offset == NEVER_WRITTEN:
+            return
+        runs = [_before(run) for batch in states.batches if not batch.fresh for run in batch.runs if run.last >= states.start]
+        self.runs = joined([run.part(states.start, run.last) for run in runs if run.state != AVAILABLE or run.count])
+        self.resumes_at = states.start
+
+    def resumed(self, total: RunCount) -> RecordStates:
+        """Return the states that were kept. Records between them that no member has acknowledged are fetched anew."""
+        states = RecordStates(self.start_offset if self.resumes_at == NEVER_WRITTEN else self.resumes_at, total)
+        for run in self.runs:
+            if run.first > states.end:
+                states.put(InFlightBatch([Run(states.end, run.first - 1, AVAILABLE, 0)], fresh=True))
+            states.put(InFlightBatch([run]))
+            states.end = run.last + 1
+        states.move_start()
+        return states
+
+
+def _before(run: Run) -> Run:
+    """Return the records of a run as they are stored: acquiring them is not."""
+    return run.now(AVAILABLE, run.count - 1) if run.state == ACQUIRED else run
+
+
+class StoredStates:
+    """The stored states of all share partitions of the cluster."""
+
+    def __init__(self, fenced: str) -> None:
+        self._stored: dict[str, dict[tuple[bytes, int], Stored]] = {}
+        self._fenced = fenced
+
+    def initialize(self, group_id: str, topic_id: bytes, partitions: Iterable[int], state_epoch: int, start_offset: int) -> None:
+        """Make new states, which replace those that there are."""
+        of_group = self._stored.setdefault(group_id, {})
+        for partition in partitions:
+            of_group[topic_id, partition] = Stored(state_epoch, start_offset)
+
+    def find(self, group_id: str, topic_id: bytes, partition: int) -> Stored | None:
+        return self._stored.get(group_id, {}).get((topic_id, partition))
+
+    def of_group(self, group_id: str) -> dict[tuple[bytes, int], Stored]:
+        """Return the states of a group by topic id and partition."""
+        return self._stored.get(group_id, {})
+
+    def groups(self) -> list[str]:
+        return list(self._stored)
+
+    def delete(self, group_id: str, topic_id: bytes | None) -> None:
+        """Delete the states of one topic of a group, or of all its topics."""
+        if topic_id is None:
+            self._stored.pop(group_id, None)
+            return
+        of_group = self._stored.get(group_id, {})
+        for place in [place for place in of_group if place[0] == topic_id]:
+            del of_group[place]
+        if not of_group:
+            self._stored.pop(group_id, None)
+
+    def check(self, key: Key, state_epoch: int) -> Stored:
+        """Return the state into which a share partition writes that has read it at this state epoch. Raises WriteRefused."""
+        stored = self.find(*key)
+        if stored is None:
+            raise WriteRefused(error_codes.UNKNOWN_SERVER_ERROR, DELETED)
+        if stored.state_epoch != state_epoch:
+            raise WriteRefused(error_codes.NOT_LEADER_OR_FOLLOWER, self._fenced)
+        return stored

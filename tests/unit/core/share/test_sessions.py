@@ -1,0 +1,220 @@
+"""Share sessions and what their end does (docs/kafka/share-groups.md, SG-150 to SG-169), and lives of states (SG-290 to SG-301)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groupmock.core.share import stored
+from groupmock.rig.share_session import ACCEPT, RELEASE, ShareSession
+from groupmock_codec import error_codes
+
+from .conftest import GROUP, LOCK_MS, ShareRig
+
+P0, P1 = ("orders", 0), ("orders", 1)
+NO_SESSION, WRONG_EPOCH = error_codes.SHARE_SESSION_NOT_FOUND, error_codes.INVALID_SHARE_SESSION_EPOCH
+INVALID = error_codes.INVALID_REQUEST
+WHOLE = ("", -1)
+
+
+def test_requests_without_a_session_are_refused(share: ShareRig) -> None:
+    alice = share.session("alice")
+    for epoch in 4, -1, -2:
+        assert alice.fetch(epoch=epoch).error_code == NO_SESSION
+        assert alice.acknowledge({}, epoch=epoch) == {WHOLE: (NO_SESSION, None)}
+    assert alice.acknowledge({}, epoch=0) == {WHOLE: (WRONG_EPOCH, None)}
+    assert alice.fetch(P0, epoch=0, acknowledge={P0: [(0, 0, ACCEPT)]}).error_code == INVALID
+
+
+def test_a_wrong_epoch_is_refused_and_the_session_lives_on(share: ShareRig) -> None:
+    alice = share.session("alice")
+    answer = alice.fetch(P0, max_wait_ms=0)
+    assert (answer.error_code, answer.acquisition_lock_timeout_ms, answer.node_endpoints) == (0, LOCK_MS, [])
+    for epoch in 0x7FFFFFFF, 2, -2:
+        assert alice.fetch(epoch=epoch).error_code == WRONG_EPOCH
+    alice.epoch = 1
+    assert alice.fetch(max_wait_ms=0).error_code == 0
+
+
+def test_requests_must_name_a_member_and_a_group(share: ShareRig) -> None:
+    for member in "", "m" * 37:
+        assert share.session(member).fetch(P0).error_code == INVALID
+    nameless = share.session("alice")
+    nameless.group = None  # type: ignore[assignment]
+    assert nameless.fetch(P0).error_code == INVALID
+
+
+def test_an_unknown_acquire_mode_fails_the_request(share: ShareRig) -> None:
+    assert share.session("alice").fetch(P0, mode=2).error_code == -1
+
+
+def test_partitions_join_and_leave_a_session(share: ShareRig) -> None:
+    share.produce(2)
+    share.produce(3, partition=1)
+    alice = share.session("alice")
+    assert alice.acquired(alice.fetch(P0)) == {P0: [(0, 1, 1)]}
+    assert alice.acquired(alice.fetch(P1, forget=[P0])) == {P1: [(0, 2, 1)]}
+    share.produce(2)
+    assert alice.take(max_wait_ms=10) == []
+    assert alice.acknowledge({P0: [(0, 1, ACCEPT)]}) == {P0: (0, None)}
+
+
+def test_errors_of_partitions_leave_the_others_alone(share: ShareRig) -> None:
+    share.produce(1)
+    alice = share.session("alice")
+    answer = alice.fetch(("nowhere", 0), ("orders", 9), P0)
+    assert sorted((row.error_code, row.partition_index) for topic in answer.responses for row in topic.partitions) == [
+        (0, 0), (3, 9), (100, 0),
+    ]  # fmt: skip
+    assert share.session("alice", group="unknown").fetch(P0).responses[0].partitions[0].error_code == -1
+
+
+def test_the_end_of_a_session_releases_its_records(share: ShareRig) -> None:
+    share.produce(3)
+    alice, bob = share.session("alice"), share.session("bob")
+    alice.fetch(P0)
+    assert bob.take(P0) == []
+    assert alice.close({P0: [(0, 0, ACCEPT)]}) == {P0: (0, None)}
+    assert alice.fetch(epoch=2).error_code == NO_SESSION
+    assert bob.take() == [(1, 2, 2)]
+    assert share.notes("records_released")[0]["cause"] == "session_closed"
+
+
+def test_a_fetch_may_end_its_session(share: ShareRig) -> None:
+    share.produce(3)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    answer = alice.send(epoch=-1, acknowledge={P0: [(0, 0, ACCEPT)]}).answer
+    assert [(row.acknowledge_error_code, row.acquired_records) for row in answer.responses[0].partitions] == [(0, [])]
+    assert share.session("bob").take(P0) == [(1, 2, 2)]
+
+
+def test_the_connection_that_opened_a_session_ends_it(share: ShareRig) -> None:
+    share.produce(3)
+    alice, bob = share.session("alice", connection="a"), share.session("bob")
+    alice.fetch(P0)
+    bob.fetch(P0)
+    alice.connection = "elsewhere"
+    alice.fetch()
+    alice.hang_up()
+    assert bob.take() == []
+    share.rig.hang_up("a")
+    assert bob.take() == [(0, 2, 2)]
+
+
+def test_a_new_session_keeps_what_the_member_has(share: ShareRig) -> None:
+    share.produce(3)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    assert alice.take(P0, epoch=0) == []
+    assert alice.acknowledge({P0: [(0, 2, ACCEPT)]}) == {P0: (0, None)}
+
+
+def test_there_are_only_so_many_sessions(make_share: Callable[..., ShareRig]) -> None:
+    share = make_share()
+    share.shares.sessions(1).most = 2
+    members = [share.session(name) for name in ("a", "b", "c")]
+    assert [member.fetch(P0, max_wait_ms=0).error_code for member in members[:2]] == [0, 0]
+    refused = members[2].send(P0, max_wait_ms=300)
+    assert refused.answer is None
+    share.rig.sleep(300)
+    assert refused.answer.error_code == 133
+    members[0].close()
+    assert members[2].fetch(P0, epoch=0, max_wait_ms=0).error_code == 0
+
+
+def test_a_partition_without_sessions_is_read_from_its_stored_state(share: ShareRig) -> None:
+    share.produce(3, 3)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    alice.acknowledge({P0: [(1, 1, ACCEPT), (3, 3, RELEASE)]})
+    alice.close()
+    assert not share.shares.partitions
+    bob = share.session("bob")
+    assert bob.take(P0) == [(0, 0, 2), (2, 5, 2)]
+
+
+def test_records_that_were_never_written_are_delivered_as_new(share: ShareRig) -> None:
+    share = ShareRig(nodes=2)
+    share.produce(2, 2, 2)
+    leader = share.cluster.topics.leader_of("orders", 0)
+    alice = share.session("alice", node=leader)
+    for _ in range(3):
+        alice.fetch(P0, max_records=1)
+    alice.acknowledge({P0: [(2, 3, ACCEPT)]})
+    share.rig.command("move_leader", topic="orders", partition=0, node=3 - leader)
+    text = "This server does not host this topic-partition."
+    assert alice.acknowledge({P0: [(0, 1, ACCEPT)]}) == {P0: (3, text)}
+    answer = alice.fetch()
+    row = answer.responses[0].partitions[0]
+    assert (row.error_code, row.current_leader.leader_id, [each.node_id for each in answer.node_endpoints]) == (6, 3 - leader, [3 - leader])
+    there = share.session("alice", node=3 - leader)
+    assert there.fetch(epoch=3).error_code == NO_SESSION
+    assert there.take(P0, epoch=0) == [(0, 1, 1), (4, 5, 1)]
+
+
+def test_a_waiting_fetch_is_answered_when_its_leader_moves(share: ShareRig) -> None:
+    share = ShareRig(nodes=2)
+    leader = share.cluster.topics.leader_of("orders", 0)
+    waiting = share.session("alice", node=leader).send(P0, max_wait_ms=60_000)
+    share.rig.command("move_leader", topic="orders", partition=0, node=3 - leader)
+    assert [row.error_code for row in waiting.answer.responses[0].partitions] == [6]
+
+
+def test_offsets_altered_under_a_session_are_noticed_by_its_next_write(share: ShareRig) -> None:
+    share.produce(6)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    share.initialize([0], start=2, epoch=5)
+    assert (share.start(), share.lag()) == (2, 4)
+    assert alice.acknowledge({P0: [(0, 5, ACCEPT)]}) == {P0: (6, stored.FENCED)}
+    assert alice.take() == [(2, 5, 1)]
+
+
+def test_offsets_deleted_under_a_session_refuse_its_writes(share: ShareRig) -> None:
+    share.produce(2)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    share.shares.delete(share.rig.turn(), GROUP)
+    assert alice.acknowledge({P0: [(0, 1, ACCEPT)]}) == {P0: (-1, stored.DELETED)}
+    assert alice.take() == []
+
+
+def test_a_deleted_topic_takes_its_states_along(share: ShareRig) -> None:
+    share.produce(2)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    topic_id = share.topic_id
+    share.rig.command("delete_topic", name="orders")
+    assert share.shares.stored(GROUP, topic_id, 0) is None
+    assert not share.shares.partitions
+    assert [row.error_code for row in alice.fetch().responses[0].partitions] == [3]
+
+
+def test_records_that_were_deleted_never_come_again(share: ShareRig) -> None:
+    share.produce(2, 4, 2)
+    alice = share.session("alice")
+    assert alice.take(P0, max_records=5) == [(0, 5, 1)]
+    alice.acknowledge({P0: [(2, 3, RELEASE)]})
+    share.delete_records_before(3)
+    assert alice.take() == [(3, 3, 2), (6, 7, 1)]
+    assert alice.acknowledge({P0: [(0, 1, ACCEPT), (4, 5, ACCEPT)]}) == {P0: (0, None)}
+    share.rig.sleep(LOCK_MS)
+    assert alice.take() == [(3, 3, 3), (6, 7, 2)]
+
+
+def test_locks_of_deleted_records_end_without_moving_the_start_back(share: ShareRig) -> None:
+    share.produce(2, 4)
+    alice = share.session("alice")
+    assert alice.take(P0, max_records=1) == [(0, 1, 1)]
+    share.delete_records_before(4)
+    assert alice.take() == [(4, 5, 1)]
+    share.rig.sleep(LOCK_MS)
+    assert share.shares.partitions[GROUP, share.topic_id, 0].states.start == 4
+    assert alice.take() == [(4, 5, 2)]
+
+
+def test_two_sessions_of_one_member_do_not_mix(share: ShareRig) -> None:
+    share.produce(1)
+    one, other = share.session("alice", group=GROUP), ShareSession(share.rig, "others", "alice")
+    assert one.take(P0) == [(0, 0, 1)]
+    assert other.fetch(P0).responses[0].partitions[0].error_code == -1
