@@ -17,7 +17,7 @@ import pytest
 from turns_of_loop import until
 
 from groupmock.config.resolve import resolve
-from groupmock.control.route import JSON_LINES, Nothing
+from groupmock.control.route import FORM, JSON_LINES, Nothing
 from groupmock.control.routes import ROUTES
 from groupmock.control.server import Control, serve
 from groupmock.control.visitor import MAX_VISITORS, PATIENCE, Patience, Visitor
@@ -104,7 +104,8 @@ async def said(control: Control, request: bytes) -> tuple[int, bytes]:
 async def test_a_trap_of_a_body_is_a_sentence_in_every_route_that_takes_one(api) -> None:
     wrong = {}
     for route in ROUTES:
-        if route.body is Nothing and route.method == "GET":
+        # The token endpoint answers as RFC 6749 wants (test_token_endpoint.py).
+        if (route.body is Nothing and route.method == "GET") or route.media == FORM:
             continue
         path = re.sub(r"\{\w+\}", "orders" if route.media == JSON_LINES else "1", route.full_path)
         for name, body in DEEP.items():

@@ -18,8 +18,7 @@ from groupmock.rig.unbuffered import Unbuffered
 from groupmock.rig.wire import frames_of
 from groupmock.rig.wire_rig import WireRig
 from groupmock.security import certificates
-from groupmock.security.principals import rules_of
-from groupmock.security.settings import SecuritySettings
+from groupmock.security.settings import ListenerSettings, SecuritySettings
 
 LISTENER: Final = "OUTSIDE"
 
@@ -127,9 +126,10 @@ class House:
         context.load_cert_chain(authority.files.certificate, authority.files.key)
         context.load_verify_locations(authority.files.ca)
         context.verify_mode = client_auth
+        settings = ListenerSettings(SecuritySettings(ssl_principal_mapping_rules=rules))
         self.secured = Secured(
-            SecuritySettings(), self.rig.core.cluster.credentials, self.rig.core.environment.wall_ms, self.rig.clock.now, context=context,
-            rules=rules_of(rules), handshakes=Handshakes(call_soon=soon or (lambda turn: turn())), with_fault=authority.with_fault,
+            {LISTENER: settings}, self.rig.core.cluster.credentials, self.rig.core.environment.wall_ms, self.rig.clock.now,
+            contexts={LISTENER: context}, handshakes=Handshakes(call_soon=soon or (lambda turn: turn())), with_fault=authority.with_fault,
         )  # fmt: skip
 
     @property

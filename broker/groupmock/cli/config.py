@@ -59,6 +59,8 @@ def rows(config: Config) -> Iterator[dict[str, Any]]:
     for name, setting in sorted(all_settings().items()):
         origin = config.origins.get(name, "default")
         yield {"name": name, "value": values.get(name, setting.default), "from": origin, "about": setting.declared.about}
+    for name, value in (config.security.prefixed if config.security is not None else {}).items():
+        yield {"name": name, "value": value, "from": config.origins[name], "about": "the same for one listener"}
     loop = os.environ.get("GROUPMOCK_LOOP")
     yield {
         "name": "GROUPMOCK_LOOP",
@@ -82,13 +84,15 @@ def _of_security(config: Config, name: str) -> Any:
         return ",".join(security.users) or None
     if name == "sasl":
         return "any" if security.any_user else "users"
+    if name == "oauth":
+        return "signed" if security.signed else "unsecured"
     return "auto" if name == "tls" else None if name == "users" else getattr(security, OF_SECURITY[name])
 
 
 def _option(config: Config, name: str) -> Any:
     if name == "token" and config.token is not None:
         return HIDDEN
-    if name in (*OF_SECURITY, "listener", "tls", "user", "users", "sasl"):
+    if name in (*OF_SECURITY, "listener", "tls", "user", "users", "sasl", "oauth"):
         return _of_security(config, name)
     if name == "topic":
         return ",".join(f"{topic.name}:{topic.partitions}" if topic.partitions else topic.name for topic in config.topics) or None

@@ -8,6 +8,7 @@ from functools import cache
 from ..core.log import tables
 from . import profiles
 from .declared import all_settings
+from .option_values import LISTENER_PREFIX
 
 
 @cache
@@ -17,6 +18,12 @@ def ignored_settings() -> dict[str, str]:
     served = all_settings()
     rows = {row.name: row.default or "" for release in reversed(profiles.releases()) for row in tables.rows(release)}
     return {name: rows[name] for name in sorted(rows) if name not in served}
+
+
+def is_ignored(name: str) -> bool:
+    """Return whether groupmock ignores this setting, which may be one of a single listener."""
+    ignored = ignored_settings()
+    return name in ignored or (name.startswith(LISTENER_PREFIX) and any(name.endswith(f".{each}") for each in ignored))
 
 
 def in_words(given: Iterable[str]) -> str:

@@ -8,16 +8,18 @@ from typing import Any, Final
 
 import msgspec
 
-from ..security.settings import MECHANISMS, PROTOCOLS, WITH_SASL, SecuritySettings
+from ..security.settings import OAUTHBEARER, PROTOCOLS, WITH_SASL, WITH_TLS, ListenerSettings, SecuritySettings
 from ..text.printable import brief
+from .listener_settings import settings_of_listeners
 from .option_values import Address, ConfigError, ListenerSpec, one_of, path_of
 
 FORM: Final = re.compile(r"(?P<name>[A-Za-z0-9_]+)=(?P<protocol>[A-Z_]+)://(?P<host>\[[0-9a-fA-F:.]+\]|[^:/\[\]]*):(?P<port>\d{1,5})")
-TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 MOST_LISTENERS: Final = 16
 LAST_PORT: Final = 65_535
 FROM_USERS: Final = "users"
 ANY: Final = "any"
+UNSECURED: Final = "unsecured"
+SIGNED: Final = "signed"
 
 
 class Password(str):
@@ -31,11 +33,16 @@ class Password(str):
 
 class Security(msgspec.Struct, frozen=True, kw_only=True):
     """The configuration of secured listeners. `certificate`, `key` and `ca` are PEM files; without a certificate, throw-away ones are
-    made, in `folder` if that is given. `any_user`: PLAIN accepts any user, and OAUTHBEARER any token."""
+    made, in `folder` if that is given. `any_user`: PLAIN accepts any user, and OAUTHBEARER any token. `signed`: without a key set of the
+    user, tokens have to be signed by groupmock's own key. `listeners` has the settings of each listener, `prefixed` those that were given
+    for one of them."""
 
     settings: SecuritySettings
+    listeners: Mapping[str, ListenerSettings]
+    prefixed: Mapping[str, Any]
     users: Mapping[str, Password]
     any_user: bool
+    signed: bool
     certificate: str | None
     key: str | None
     ca: str | None
@@ -55,17 +62,26 @@ def listeners_of(values: object, origins: Mapping[str, str], nodes: int, adverti
 
 
 def security_of(
-    listeners: Iterable[ListenerSpec], values: Mapping[str, Any], origins: Mapping[str, str], settings: Mapping[str, tuple[str, Any]]
+    listeners: Iterable[ListenerSpec],
+    values: Mapping[str, Any],
+    origins: Mapping[str, str],
+    settings: Mapping[str, tuple[str, Any]],
+    prefixed: Mapping[str, Any],
 ) -> Security:
-    """Return what secured listeners need, out of the options and of their settings (Kafka's name -> field and value). Raises
-    ConfigError."""
+    """Return what secured listeners need, out of the options and of their settings (Kafka's name -> field and value), and of those that
+    were given for one listener (listener.name.NAME.SETTING -> value). Raises ConfigError."""
     one_of(values["tls"], ("auto",), origins["tls"])
     users = users_of(values["user"], origins["user"])
     path = path_of(values["users"], origins["users"])
+    common = SecuritySettings(**dict(settings.values()))
+    of_listeners, parsed = settings_of_listeners({each.name: each.protocol for each in listeners}, common, prefixed, origins)
     security = Security(
-        settings=SecuritySettings(**dict(settings.values())),
+        settings=common,
+        listeners=of_listeners,
+        prefixed=parsed,
         users=users if path is None else {**users_in_file(path, origins["users"]), **users},
         any_user=one_of(values["sasl"], (FROM_USERS, ANY), origins["sasl"]) == ANY,
+        signed=one_of(values["oauth"], (UNSECURED, SIGNED), origins["oauth"]) == SIGNED,
         certificate=path_of(values["tls-cert"], origins["tls-cert"]),
         key=path_of(values["tls-key"], origins["tls-key"]),
         ca=path_of(values["tls-ca"], origins["tls-ca"]),
@@ -132,44 +148,16 @@ def users_in_file(path: str, origin: str) -> dict[str, Password]:
 def _check(listeners: Iterable[ListenerSpec], security: Security, origins: Mapping[str, str]) -> None:
     """Check what the listeners need. Raises ConfigError."""
     protocols = {each.protocol for each in listeners}
-    mechanisms = _mechanisms(security.settings, origins)
-    _tls_versions(security.settings, origins)
-    _mapping_rules(security.settings, origins)
     if (security.certificate is None) != (security.key is None):
         place = origins["tls-cert" if security.certificate else "tls-key"]
         raise ConfigError(f"{place}: a certificate needs its key: give both --tls-cert and --tls-key")
-    if protocols.isdisjoint(WITH_SASL) and (security.users or security.any_user):
-        place = origins["user" if security.users else "sasl"]
+    if protocols.isdisjoint(WITH_SASL) and (security.users or security.any_user or security.signed):
+        place = origins["user" if security.users else "sasl" if security.any_user else "oauth"]
         raise ConfigError(f"{place}: no listener asks for users: add one such as --listener SASL=SASL_PLAINTEXT://127.0.0.1:9093")
-    if not protocols.isdisjoint(WITH_SASL) and not security.users and not security.any_user and mechanisms != ["OAUTHBEARER"]:
-        remedy = "add --user NAME:PASSWORD, or --sasl any, which accepts anybody"
-        raise ConfigError(f"{origins['listener']}: nobody could authenticate: {remedy}")
-    if security.settings.ssl_client_auth != "none" and security.certificate is not None and security.ca is None:
-        raise ConfigError(f"{origins['tls-cert']}: clients show certificates (ssl.client.auth): add --tls-ca with who signs them")
-
-
-def _mechanisms(settings: SecuritySettings, origins: Mapping[str, str]) -> list[str]:
-    key = "sasl.enabled.mechanisms"
-    names = [name.strip() for name in settings.sasl_enabled_mechanisms.split(",") if name.strip()]
-    unknown = [name for name in names if name not in MECHANISMS]
-    if unknown:
-        raise ConfigError(f"{origins.get(key, key)}: {brief(unknown[0])} is not served: there are {', '.join(MECHANISMS)}")
-    return names
-
-
-def _tls_versions(settings: SecuritySettings, origins: Mapping[str, str]) -> None:
-    key = "ssl.enabled.protocols"
-    names = [name.strip() for name in settings.ssl_enabled_protocols.split(",") if name.strip()]
-    if not names or any(name not in TLS_VERSIONS for name in names):
-        known = ", ".join(TLS_VERSIONS)
-        raise ConfigError(f"{origins.get(key, key)}: {brief(settings.ssl_enabled_protocols)} names other versions than {known}")
-
-
-def _mapping_rules(settings: SecuritySettings, origins: Mapping[str, str]) -> None:
-    from ..security.principals import BadRules, rules_of
-
-    key = "ssl.principal.mapping.rules"
-    try:
-        rules_of(settings.ssl_principal_mapping_rules)
-    except BadRules as bad:
-        raise ConfigError(f"{origins.get(key, key)}: {bad}") from None
+    for each in listeners:
+        settings = security.listeners[each.name].settings
+        if each.protocol in WITH_SASL and not security.users and not security.any_user and settings.mechanisms != [OAUTHBEARER]:
+            remedy = "add --user NAME:PASSWORD, or --sasl any, which accepts anybody"
+            raise ConfigError(f"{origins['listener']}: nobody could authenticate: {remedy}")
+        if each.protocol in WITH_TLS and settings.ssl_client_auth != "none" and security.certificate is not None and security.ca is None:
+            raise ConfigError(f"{origins['tls-cert']}: clients show certificates (ssl.client.auth): add --tls-ca with who signs them")

@@ -13,6 +13,8 @@ YES: Final = ("true", "yes", "on", "1")
 NO: Final = ("false", "no", "off", "0", "")
 MAX_RUN_NAME: Final = 200
 MAX_RACK_NAME: Final = 200
+LISTENER_PREFIX: Final = "listener.name."
+"""Settings of one listener begin with this text and the listener's name in lower case (KIP-103)."""
 
 
 class ConfigError(ValueError):

@@ -44,6 +44,10 @@ OPTIONS: Final = (
     ),
     Option("users", "FILE", "the same in a file, one NAME:PASSWORD in each line", None, secured=True),
     Option("sasl", "users|any", "any: whoever authenticates by PLAIN or OAUTHBEARER is accepted; SCRAM needs users", "users", secured=True),
+    Option(
+        "oauth", "unsecured|signed", "signed: OAUTHBEARER wants tokens of groupmock's own token endpoint, which needs --control "
+        "(docs/how-to/secured-listeners.md)", "unsecured", secured=True,
+    ),
     Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
     Option("first-node-id", "N", "id of the first node, the others count on from it (clients' own tests often expect node 0)", 1),
     Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),

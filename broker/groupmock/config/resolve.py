@@ -19,9 +19,9 @@ from ..core.settings import Quirks, Settings
 from . import profiles
 from .contradictions import OPENS, contradiction
 from .limits import Limits
+from .option_values import LISTENER_PREFIX, ListenerSpec, one_of, path_of, racks_of, run_name, whole_number, yes
 from .option_values import Address as Address
 from .option_values import ConfigError as ConfigError
-from .option_values import ListenerSpec, one_of, path_of, racks_of, run_name, whole_number, yes
 from .options import OPTIONS
 from .profiles import Profile
 
@@ -139,10 +139,10 @@ def resolve(
     _file_settings(table, file, layers)
     _environment_settings(environment or {}, layers)
     _flag_settings(sets, layers, place)
-    settings, limits, of_security = _build(layers)
+    settings, limits, of_security, of_listeners = _build(layers)
     values = options.values
     if not values["listener"]:
-        layers.ignored.extend(of_security)
+        layers.ignored.extend((*of_security, *of_listeners))
     nodes = whole_number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(
         profile=profile,
@@ -171,12 +171,12 @@ def resolve(
         origins={**options.origins, **layers.origins},
         ignored=tuple(layers.ignored),
     )
-    config = _with_listeners(config, values, of_security)
+    config = _with_listeners(config, values, of_security, of_listeners)
     _check(config)
     return config
 
 
-def _with_listeners(config: Config, values: Mapping[str, Any], settings: Mapping[str, tuple[str, Any]]) -> Config:
+def _with_listeners(config: Config, values: Mapping[str, Any], given: Mapping[str, tuple[str, Any]], prefixed: Mapping[str, Any]) -> Config:
     """Return the configuration with its listeners, if some are named, and with what they need."""
     if not values["listener"]:
         _without_listeners(config)
@@ -184,7 +184,7 @@ def _with_listeners(config: Config, values: Mapping[str, Any], settings: Mapping
     from .listeners import listeners_of, security_of
 
     listeners = listeners_of(values["listener"], config.origins, config.nodes, config.advertise)
-    return msgspec.structs.replace(config, listeners=listeners, security=security_of(listeners, values, config.origins, settings))
+    return msgspec.structs.replace(config, listeners=listeners, security=security_of(listeners, values, config.origins, given, prefixed))
 
 
 def _check(config: Config) -> None:
@@ -317,22 +317,26 @@ def _no_such_setting(key: str) -> str:
     return f"no setting {key!r}: {did_you_mean(key, all_settings(), 3, 0.5) or '`groupmock config` lists them'}"
 
 
-def _build(layers: _Layers) -> tuple[Settings, Limits, dict[str, tuple[str, Any]]]:
-    """Return the settings of the core and of the network, and those of secured listeners that were given: Kafka's name, field, value."""
+def _build(layers: _Layers) -> tuple[Settings, Limits, dict[str, tuple[str, Any]], dict[str, Any]]:
+    """Return the settings of core and network, of all secured listeners (Kafka's name: field, value), and of one each (name: value)."""
     if not layers.values:
-        return Settings(), Limits(), {}
+        return Settings(), Limits(), {}, {}
     from .declared import BadValue, settings_of
-    from .ignored import ignored_settings
+    from .ignored import is_ignored
 
     core, net = settings_of(Settings), settings_of(Limits)
     chosen: dict[str, dict[str, Any]] = {"core": {}, "net": {}}
     of_security: dict[str, tuple[str, Any]] = {}
+    of_listeners: dict[str, Any] = {}
     for key, value in layers.values.items():
         setting = core.get(key) or net.get(key) or _of_security(key)
         if setting is None:
-            if key not in ignored_settings():
+            if is_ignored(key):
+                layers.ignored.append(key)
+            elif key.startswith(LISTENER_PREFIX):
+                of_listeners[key] = value
+            else:
                 raise ConfigError(f"{layers.origins[key]}: {_no_such_setting(key)}")
-            layers.ignored.append(key)
             continue
         try:
             parsed = setting.parse(value)
@@ -346,7 +350,7 @@ def _build(layers: _Layers) -> tuple[Settings, Limits, dict[str, tuple[str, Any]
     wrong = contradiction(settings, layers.origins)
     if wrong is not None:
         raise ConfigError(wrong)
-    return settings, Limits(**chosen["net"]), of_security
+    return settings, Limits(**chosen["net"]), of_security, of_listeners
 
 
 def _of_security(key: str) -> Any:

@@ -12,12 +12,14 @@ from ..text.bounded import MAX_BYTES
 from ..version import __version__
 from .arrivals import MAX_WAITS
 from .listening import MAX_LISTENERS
-from .route import EVENTS, JSON, JSON_LINES, Nothing, Route
+from .route import EVENTS, FORM, JSON, JSON_LINES, Nothing, Route
 
+OTHERS: Final = (FORM, JSON_LINES)
+"""Content types of bodies that cannot be JSON."""
 REFERENCE: Final = "#/components/schemas/{name}"
 STATUSES: Final = {
     400: "Something in the request is not what it can be; the sentence names the place. Nothing was changed.",
-    401: "The token lacks or is wrong.",
+    401: "The token, or the client's secret, lacks or is wrong.",
     403: "A page of another site asks, or somebody asks by another host's name.",
     404: "What the request names is not there; the sentence says what is.",
     408: "What was waited for did not happen in time.",
@@ -82,8 +84,8 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
         "responses": responses,
     }
     if route.body is not Nothing:
-        content = {JSON_LINES if route.media == JSON_LINES else "application/json": {"schema": by_type[route.body]}}
-        if route.text and route.media != JSON_LINES:
+        content = {route.media if route.media in OTHERS else JSON: {"schema": by_type[route.body]}}
+        if route.text and route.media not in OTHERS:
             content[route.media] = {"schema": {"type": "string"}}
         required = not route.text and any(field.required for field in msgspec.structs.fields(route.body))
         found["requestBody"] = {"required": required, "content": content}
@@ -111,7 +113,9 @@ def statuses(route: Route) -> list[int]:
         codes += [408, 503]
     if route.gives == EVENTS:
         codes.append(503)
-    return sorted(codes)
+    if route.path.startswith("/oauth/"):
+        codes += [401, 404] if route.method == "POST" else [404]
+    return sorted(set(codes))
 
 
 def _parameters(struct: type[msgspec.Struct], place: str) -> list[dict[str, Any]]:

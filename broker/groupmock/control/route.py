@@ -23,6 +23,7 @@ JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 HTML: Final = "text/html"
 JSON_LINES: Final = "application/jsonl"
+FORM: Final = "application/x-www-form-urlencoded"
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,13 +36,15 @@ class NotInTime(Exception):
 
 class ControlCall(NamedTuple):
     """An HTTP request after its path, query and body were checked. `path` and `query` are structures made from texts, `body` from JSON;
-    `raw` is the body as it came; `last_event` is the header Last-Event-ID of a client that resumes a stream."""
+    `raw` is the body as it came; `last_event` is the header Last-Event-ID of a client that resumes a stream, `authorization` the header
+    Authorization."""
 
     path: Any
     query: Any
     body: Any
     raw: bytes
     last_event: str = ""
+    authorization: str = ""
 
 
 class Document(NamedTuple):
@@ -84,7 +87,7 @@ class Route(NamedTuple):
     gives: str = JSON
     """The content type of the answer."""
     free: bool = False
-    """True if no token is needed, because the answer contains no data of the cluster."""
+    """True if no token of the control API is needed, because the answer contains no data of the cluster."""
 
     @property
     def full_path(self) -> str:

@@ -20,7 +20,20 @@ from ..data.transactions import TransactionDetails, TransactionRow
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from ..timeline.model import Timeline
-from . import audits, cluster_calls, data_calls, event_stream, page, picture_calls, queries, record_calls, rules, transaction_calls, waits
+from . import (
+    audits,
+    cluster_calls,
+    data_calls,
+    event_stream,
+    page,
+    picture_calls,
+    queries,
+    record_calls,
+    rules,
+    token_calls,
+    transaction_calls,
+    waits,
+)
 from .acl_calls import acls
 from .cluster_calls import (
     GroupAsk,
@@ -41,7 +54,7 @@ from .context import ControlContext, Done
 from .data_calls import NodeOrAll
 from .openapi import document
 from .queries import Counted, Find, Found, Wait
-from .route import EVENTS, HTML, JSON_LINES, ControlCall, Do, Nothing, Route, given
+from .route import EVENTS, FORM, HTML, JSON_LINES, ControlCall, Do, Nothing, Route, given
 from .row_test import Filter
 from .rules import Added, Grammar, PlanRow, Ready, RulePath, RuleState, Which
 from .transaction_calls import TransactionAsk, TransactionPath
@@ -100,6 +113,10 @@ ROUTES: Final[tuple[Route, ...]] = (
           "made later.", cluster_calls.add_node, body=MoreNode, answer=NodeAdded),
     _command("POST", "/users/{name}", ("cluster", "set-user"), "set_user", UserPath),
     _command("DELETE", "/users/{name}", ("cluster", "remove-user"), "remove_user", UserPath),
+    Route("POST", "/oauth/token", None, "Give a client a signed bearer token, as the token endpoint of an OAuth 2.0 server "
+          "(docs/how-to/secured-listeners.md).", token_calls.token, query=token_calls.TokenQuery, body=token_calls.TokenForm,
+          answer=token_calls.Token, text=True, media=FORM, free=True),
+    Route("GET", "/oauth/keys", None, "The key set (JWKS) that checks these tokens.", token_calls.keys, free=True),
     _command("POST", "/leaders/move-all", ("cluster", "move-leaders"), "move_leaders"),
     _command("POST", "/coordinators/move-all", ("cluster", "move-coordinators"), "move_coordinators"),
     _command("POST", "/coordinators/move", ("cluster", "move"), "move_coordinator"),

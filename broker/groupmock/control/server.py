@@ -22,6 +22,7 @@ from . import page
 from .context import ControlContext
 from .route import EVENTS, JSON, ControlCall, Document, Nothing, Route, Stream, read_body, read_strings, said, status_of
 from .routes import ROUTES
+from .token_calls import TokenRefused
 from .visitor import MAX_VISITORS, PATIENCE, Patience, Reception
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 OWN_PAGES: Final = ("same-origin", "none")
 """The values of the header Sec-Fetch-Site in requests of our own pages and of addresses that somebody typed."""
 
+UNAUTHORIZED: Final = 401
 CONTINUE: Final = "100-continue"
+FREE_PATHS: Final = frozenset(route.full_path for route in ROUTES if route.free)
 
 Handler = Callable[[Any], Awaitable[web.StreamResponse]]
 
@@ -114,7 +117,9 @@ def _handler(context: ControlContext, visitors: Reception, route: Route) -> Hand
         if (visitor := visitors.visitor(request.protocol)) is not None:
             visitor.whole()
         body = Nothing() if route.text or route.method == "GET" else read_body(raw, route.body)
-        value = await route.do(context, ControlCall(path, query, body, raw, request.headers.get("Last-Event-ID", "")))
+        headers = request.headers
+        call = ControlCall(path, query, body, raw, headers.get("Last-Event-ID", ""), headers.get("Authorization", ""))
+        value = await route.do(context, call)
         return await _streamed(request, value) if isinstance(value, Stream) else _answered(value)
 
     return handle
@@ -202,6 +207,7 @@ def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
         if (
             token is not None
             and not page.is_part(request.path)
+            and request.path not in FREE_PATHS
             and not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {token}".encode())
         ):
             return _refused(401, "a token is wanted: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
@@ -226,6 +232,10 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         return _refused(404, f"no route {request.method} {request.path}: {near or 'GET /openapi.json has them all'}")
     except (web.HTTPException, ConnectionError):
         raise
+    except TokenRefused as refused:
+        headers = {"WWW-Authenticate": "Basic"} if refused.status == UNAUTHORIZED else {}
+        body = _object(error=refused.error, error_description=refused.description)
+        return web.Response(status=refused.status, body=body, content_type=JSON, headers=headers)
     except Exception as error:
         status = status_of(error)
         if status is None:

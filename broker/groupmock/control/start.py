@@ -29,7 +29,8 @@ async def start_control(
             raise trouble
         if config.journal is not None and config.journal == old.config.journal:
             make_way(config.journal)
-        running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
+        running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data, issuer=old.issuer)
+        running.control = old.control
         running.fired_earlier = fired
         if old.audit_sink is not None:
             from ..audit.verdicts import together
@@ -54,7 +55,9 @@ async def _serve(config: Config, running: Running, restart: Callable[[Running, C
         raise CannotStart(f"--control needs {lacking.name}: {pip_install('control')}") from None
     host, port = config.control.host, config.control.port or 0
     try:
-        return await serve(running, host, port, config.token, restart)
+        control = await serve(running, host, port, config.token, restart)
     except OSError as failure:
         remedy = "choose another --control PORT, or 0 for a free one"
         raise CannotStart(f"cannot serve the control API on {bracketed(host)}:{port}: {failure.strerror}: {remedy}") from None
+    running.control = control.url
+    return control

@@ -52,9 +52,10 @@ class Broker(Groups, Data, Commands, Faults):
     {"group.max.size": 3}; keywords with underscores are the same: `group_max_size=3`. `nodes` (1), `profile` ("groupmock"), `host`
     ("127.0.0.1") and the others are the options of `groupmock serve`, but `port` is 0 (a free one) and `log` is "off". `advertise` is the
     address that clients are told; `bootstrap` stays the real one. `listeners` is {"OUTSIDE": "SASL_SSL://127.0.0.1:0"} in place of `host`
-    and `port`; `users` maps names to passwords, `sasl="any"` accepts anybody, and `tls_cert` with `tls_key` replace the throw-away
-    certificate (docs/how-to/secured-listeners.md). `journal` is a file, of at most `journal_max_bytes`, or a folder
-    ("runs/") that gets a file for each run; `run` names the run in it. `plan` has fault rules. `seed_data` has topics, records, offsets
+    and `port`; `users` maps names to passwords, `sasl="any"` accepts anybody, `oauth="signed"` wants signed bearer tokens, and `tls_cert`
+    with `tls_key` replace the throw-away certificate (docs/how-to/secured-listeners.md). `journal` is a file, of at most
+    `journal_max_bytes`, or a folder ("runs/") that gets a file for each run; `run` names the run in it.
+    `plan` has fault rules. `seed_data` has topics, records, offsets
     and configs, as a file or its lines (docs/how-to/seed-and-read.md). `like` is HOST:PORT of a cluster to copy, with the newest
     `like_records` of each partition (docs/how-to/cluster.md). `audit` judges the clients (`Broker.audit`); `audit_waivers` is a file of
     findings that do not count. `control` is the port of the control API (docs/reference/control.md), 0 for a free one. `environment` has
@@ -81,6 +82,7 @@ class Broker(Groups, Data, Commands, Faults):
         listeners: Mapping[str, str] | Iterable[str] = (),
         users: Mapping[str, str] | None = None,
         sasl: str | None = None,
+        oauth: str | None = None,
         tls_dir: str | os.PathLike[str] | None = None,
         tls_cert: str | os.PathLike[str] | None = None,
         tls_key: str | os.PathLike[str] | None = None,
@@ -106,8 +108,9 @@ class Broker(Groups, Data, Commands, Faults):
     ) -> None:
         flags = {
             "topic": topics, "seed": seed, "run": run, "nodes": nodes, "first-node-id": first_node_id, "racks": racks,
-            "listener": listeners, "user": users or (), "sasl": sasl, "tls-dir": tls_dir, "tls-cert": tls_cert, "tls-key": tls_key,
-            "tls-ca": tls_ca, "profile": profile, "journal": journal, "journal-max-bytes": journal_max_bytes, "host": host, "port": port,
+            "listener": listeners, "user": users or (), "sasl": sasl, "oauth": oauth, "tls-dir": tls_dir, "tls-cert": tls_cert,
+            "tls-key": tls_key, "tls-ca": tls_ca, "profile": profile, "journal": journal,
+            "journal-max-bytes": journal_max_bytes, "host": host, "port": port,
             "advertise": advertise, "log": log, "audit": audit, "audit-waivers": audit_waivers,
             "control": None if control is None else str(control), "token": token, "like": like, "like-records": like_records,
         }  # fmt: skip

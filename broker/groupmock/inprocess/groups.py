@@ -44,7 +44,9 @@ class Groups(Calls):
         """Return what a client has to be told to reach a listener (None: the first one), for instance
         `Consumer(broker.security("OUTSIDE", user="alice").confluent_kafka() | {"group.id": "kitchen"})`. `user` None is the first of
         `users`; `certificate`: the client shows a certificate. Raises ConfigError for an unknown listener or user."""
-        return self._up().client_security(listener, user, mechanism, certificate)
+        from ..server.reached import client_security
+
+        return client_security(self._up(), listener, user, mechanism, certificate)
 
     @property
     def seed(self) -> int:

@@ -92,3 +92,11 @@ class SettingKeywords(TypedDict, total=False):
     ssl_client_auth: Literal["none", "requested", "required"]
     ssl_enabled_protocols: str
     ssl_principal_mapping_rules: str
+    sasl_oauthbearer_jwks_endpoint_url: str
+    sasl_oauthbearer_expected_audience: str
+    sasl_oauthbearer_allow_unverified_audience: bool
+    sasl_oauthbearer_expected_issuer: str
+    sasl_oauthbearer_allow_unverified_issuer: bool
+    sasl_oauthbearer_clock_skew_seconds: int
+    sasl_oauthbearer_scope_claim_name: str
+    sasl_oauthbearer_sub_claim_name: str

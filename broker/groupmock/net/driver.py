@@ -194,7 +194,7 @@ class Driver:
             self.apply(call, now)
         else:
             connection.run = None
-        if end > codec.quick_below:
+        if end > codec.quick_below and connection.guard is None:
             connection.slow = self.now() - received > self.turns.slice_ns
 
     def apply(self, call: Call, now: int) -> None:

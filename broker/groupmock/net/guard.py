@@ -101,6 +101,8 @@ class Guard:
             self._close(answer, now)
             return []
         reply = Reply(call.ticket, answer.message)
+        # The next token may cost a hash of thousands of rounds or the check of a signature, so that it waits for its turn.
+        self._connection.slow = authenticator.state in (State.MECHANISM_CHOSEN, State.BARE_TOKENS)
         if answer.close is not None:
             self._after_pause(partial(self._fail, reply, answer.close), now)
             return []
@@ -121,6 +123,7 @@ class Guard:
         if isinstance(answer, Closes):
             self._close(answer, now)
             return
+        self._connection.slow = self._authenticator.state is State.BARE_TOKENS
         if self._authenticator.state is State.AUTHENTICATED:
             self._driver.perform([self._admitted(now, None)], now)
         self._connection.answer(len(answer.data).to_bytes(4, "big") + answer.data)

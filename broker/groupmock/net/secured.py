@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..core.java.hashes import java_hash
 from ..core.java.orders import java_order
@@ -15,7 +15,7 @@ from ..security.oauthbearer import NAME as OAUTHBEARER
 from ..security.oauthbearer import BearerExchange
 from ..security.plain import NAME as PLAIN
 from ..security.plain import PlainExchange
-from ..security.principals import NoPrincipal, Rule, distinguished_name, mapped
+from ..security.principals import NoPrincipal, Rule, distinguished_name, mapped, rules_of
 from ..security.scram import NUMBERS, Keys, ScramExchange, keys_of, salted
 from ..security.settings import WITH_SASL, WITH_TLS
 from ..security.tokens import anything, unsecured
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..core.scram import Credentials
     from ..security.oauthbearer import Bearer
     from ..security.outcomes import Exchange
-    from ..security.settings import SecuritySettings
+    from ..security.settings import ListenerSettings
     from .connection import Connection
     from .driver import Driver
     from .tls import Handshakes
@@ -39,43 +39,47 @@ ANY_BUT_SCRAM: Final = ": --sasl any does not cover SCRAM, in which the server p
 MOST_KEYS: Final = 1000
 """Derived keys of at most this many passwords are kept, because deriving them takes 2 ms each."""
 
+Check = Callable[[str, int], "Bearer"]
+"""Checks a bearer token at a wall clock time (ms since 1970). Raises BadToken."""
+
+
+class _Listener(NamedTuple):
+    """All connections of a listener share these parts. `rules` make principals of the names in certificates."""
+
+    settings: ListenerSettings
+    rules: tuple[Rule, ...]
+    mechanisms: dict[str, Callable[[], Exchange]]
+
 
 class Secured:
-    """The listeners of one server that have TLS or SASL. `any_user` accepts any user with PLAIN and any token with OAUTHBEARER."""
+    """The listeners of one server that have TLS or SASL, with the settings of each. `any_user` accepts any user with PLAIN and any token
+    with OAUTHBEARER, except on listeners that have a check of their own for tokens (`checks`). `contexts` has the TLS of listeners with
+    TLS."""
 
     def __init__(
         self,
-        settings: SecuritySettings,
+        listeners: Mapping[str, ListenerSettings],
         credentials: Credentials,
         wall_ms: Callable[[int], int],
         now: Callable[[], int],
         *,
         any_user: bool = False,
-        context: ssl.SSLContext | None = None,
-        rules: tuple[Rule, ...] = (Rule(None),),
+        contexts: Mapping[str, ssl.SSLContext] | None = None,
+        checks: Mapping[str, Check] | None = None,
         handshakes: Handshakes | None = None,
         with_fault: Callable[[str], ssl.SSLContext] | None = None,
     ) -> None:
-        self.settings = settings
         self._credentials = credentials
         self._wall_ms = wall_ms
         self._now = now
         self._any_user = any_user
-        self._context = context
-        self._rules = rules
+        self._contexts = contexts or {}
         self._handshakes = handshakes
         self._with_fault = with_fault
-        self.shows_certificates = context is None or with_fault is not None
+        self.shows_certificates = not contexts or with_fault is not None
         """False if nobody can make the certificates that fault rules show."""
         self._derived: dict[tuple[int, str, str], Keys] = {}
-        makers: dict[str, Callable[[], Exchange]] = {
-            PLAIN: partial(PlainExchange, self._matches),
-            OAUTHBEARER: self._bearer_exchange,
-        }
-        for name, number in NUMBERS.items():
-            makers[name] = partial(self._scram_exchange, number)
-        enabled = [name.strip() for name in settings.sasl_enabled_mechanisms.split(",") if name.strip()]
-        self._mechanisms: dict[str, Callable[[], Exchange]] = {name: makers[name] for name in java_order(enabled, java_hash)}
+        self._listeners = {name: self._listener(each, (checks or {}).get(name)) for name, each in listeners.items()}
 
     def protocol(self, connection: Connection, driver: Driver, security: str) -> asyncio.Protocol:
         """Return the protocol for the socket of a connection to a listener with this security protocol."""
@@ -87,13 +91,24 @@ class Secured:
 
         if self._handshakes is None:
             self._handshakes = Handshakes()
-        assert self._context is not None
-        return TlsTransport(connection, self._context, self._handshakes, partial(self._known, driver), self._with_fault)
+        context = self._contexts[connection.listener]
+        return TlsTransport(connection, context, self._handshakes, partial(self._known, driver), self._with_fault)
 
     def guard(self, connection: Connection, driver: Driver) -> None:
         """Ask the client of a connection to authenticate itself."""
-        authenticator = Authenticator(self._mechanisms, self.settings, self._wall_ms)
-        connection.guard = Guard(connection, driver, authenticator, self.settings)
+        listener = self._listeners[connection.listener]
+        authenticator = Authenticator(listener.mechanisms, listener.settings, self._wall_ms)
+        connection.guard = Guard(connection, driver, authenticator, listener.settings.settings)
+
+    def _listener(self, settings: ListenerSettings, check: Check | None) -> _Listener:
+        check = check or (anything if self._any_user else unsecured)
+        makers: dict[str, Callable[[], Exchange]] = {
+            PLAIN: partial(PlainExchange, self._matches),
+            OAUTHBEARER: lambda: BearerExchange(lambda token: check(token, self._wall_ms(self._now()))),
+            **{name: partial(self._scram_exchange, number) for name, number in NUMBERS.items()},
+        }
+        mechanisms = {name: makers[name] for name in java_order(settings.settings.mechanisms, java_hash)}
+        return _Listener(settings, rules_of(settings.settings.ssl_principal_mapping_rules), mechanisms)
 
     def _known(self, driver: Driver, connection: Connection, certificate: bytes | None) -> str | None:
         """Give a connection the principal of its client's certificate, or return why it is closed. A client that authenticates itself by
@@ -101,7 +116,7 @@ class Secured:
         if certificate is None or connection.guard is not None:
             return None
         try:
-            connection.principal = f"User:{mapped(distinguished_name(certificate), self._rules)}"
+            connection.principal = f"User:{mapped(distinguished_name(certificate), self._listeners[connection.listener].rules)}"
         except NoPrincipal as refused:
             return str(refused)
         driver.record.remark(
@@ -117,13 +132,6 @@ class Secured:
 
     def _scram_exchange(self, mechanism: int) -> Exchange:
         return ScramExchange(mechanism, partial(self._keys, mechanism), _nonce(), ANY_BUT_SCRAM if self._any_user else "")
-
-    def _bearer_exchange(self) -> Exchange:
-        return BearerExchange(self._check)
-
-    def _check(self, token: str) -> Bearer:
-        now_ms = self._wall_ms(self._now())
-        return anything(token, now_ms) if self._any_user else unsecured(token, now_ms)
 
     def _keys(self, mechanism: int, user: str) -> Keys | None:
         """Return what is kept of a user's password for a mechanism of SCRAM."""

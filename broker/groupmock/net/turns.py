@@ -7,7 +7,8 @@ other connections are read and answered, timers and signals come, answers are wr
 time in the queue of the request handlers (kafka.network.RequestChannel), behind all other connections with a request.
 
 A connection whose last request took longer than a whole slice is slow: its next request goes into the queue even if it comes alone. So
-twenty peers that each send one costly request after the other delay a bystander by one such request and not by twenty.
+twenty peers that each send one costly request after the other delay a bystander by one such request and not by twenty. So is a connection
+that is about to send a token of SASL, which costs much of a peer that nobody knows yet (`net.guard`).
 """
 
 from __future__ import annotations
@@ -76,9 +77,10 @@ class Turns(Generic[Each]):
                 return
             self._end = now + max(LEAST_NS, min(self.slice_ns // len(waiting), stop - now))
             served = waiting.popleft()
+            served.slow = False
             yield served
             began, now = now, self._clock()
-            served.slow = now - began > self.slice_ns
+            served.slow |= now - began > self.slice_ns
 
     def over(self) -> bool:
         """True if the connection that is being served has used up its share of the time slice."""

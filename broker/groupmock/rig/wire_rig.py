@@ -171,7 +171,7 @@ class WireRig:
             from ..net.secured import Secured  # Most rigs have no secured listener.
 
             environment = core.environment
-            rig.secured = Secured(config.security.settings, core.cluster.credentials, environment.wall_ms, clock.now, any_user=any_user)
+            rig.secured = Secured(config.security.listeners, core.cluster.credentials, environment.wall_ms, clock.now, any_user=any_user)
             for name, password in config.security.users.items():
                 rig.command("set_user", name=name, password=str(password))
         for name, partitions in counted(topics, rig.core.environment.settings).items():

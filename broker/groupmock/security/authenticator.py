@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from .outcomes import Exchange, Outcome
-    from .settings import SecuritySettings
+    from .settings import ListenerSettings
 
 LEAST_PAUSE_NS: Final = NS_PER_S
 """A second re-authentication within this time is none: its handshake is refused, and the session goes on (KafkaChannel)."""
+LONGEST_MS: Final = (2**63 - 1) // NS_PER_MS
+"""A longer session cannot be counted in nanoseconds (org.apache.kafka.common.utils.Utils.msToNs)."""
 BEFORE: Final = "a request before the SASL handshake: the client does not use SASL: set security.protocol to that of this listener"
 
 
@@ -76,7 +78,7 @@ class Authenticator:
     def __init__(
         self,
         mechanisms: Mapping[str, Callable[[], Exchange]],
-        settings: SecuritySettings,
+        settings: ListenerSettings,
         wall_ms: Callable[[int], int],
     ) -> None:
         self._mechanisms = mechanisms
@@ -212,15 +214,17 @@ class Authenticator:
         self.why = f"SASL authentication ({self.mechanism}) failed: {why}"
         return self.why
 
-    def _admit(self, accepted: Accepted, now: int) -> Denied | None:
-        """Let the client in, unless it now says that it is somebody else."""
+    def _admit(self, accepted: Accepted, now: int) -> Denied | Broken | None:
+        """Let the client in, unless it now says that it is somebody else, or its token ends too late for Kafka to compute with it."""
         principal = f"User:{accepted.name}"
         if self.principal not in (None, principal):
             text = f"Cannot change principals during re-authentication from {_dotted(self.principal)}: {_dotted(principal)}"
             return Denied(text, f"{principal} instead of {self.principal} authenticated itself again")
         ends = [] if accepted.expires_ms is None else [max(accepted.expires_ms - self._wall_ms(now), 0)]
-        if self._settings.connections_max_reauth_ms:
-            ends.append(self._settings.connections_max_reauth_ms)
+        if longest := self._settings.of(self.mechanism).connections_max_reauth_ms:
+            ends.append(longest)
+        if ends and min(ends) > LONGEST_MS:
+            return Broken(f"the session would last more than {LONGEST_MS} ms")
         self.ends = now + min(ends) * NS_PER_MS if ends else None
         self.principal, self.state, self._exchange, self.why = principal, State.AUTHENTICATED, None, None
         return None

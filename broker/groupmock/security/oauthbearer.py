@@ -32,8 +32,12 @@ class BadToken(ValueError):
     """Raised for a token that is not accepted. The text is for the log and the story: the client only learns that it is invalid."""
 
 
+class BreaksKafka(ValueError):
+    """Raised for a token for which Kafka closes the connection without an answer, because checking it raises an unexpected exception."""
+
+
 class BearerExchange:
-    """An exchange that ends after one valid token. `check(token)` returns what the token says, or raises BadToken."""
+    """An exchange that ends after one valid token. `check(token)` returns what the token says, or raises BadToken or BreaksKafka."""
 
     def __init__(self, check: Callable[[str], Bearer]) -> None:
         self._check = check
@@ -58,6 +62,8 @@ class BearerExchange:
         except BadToken as bad:
             self._refused = f"the token is not valid: {bad}"
             return Continues(INVALID.encode())
+        except BreaksKafka as breaks:
+            return Broken(f"the token breaks Kafka's check: {breaks}")
         authorization = found["authorization"]
         if authorization and authorization != bearer.name:
             return Denied(

@@ -12,8 +12,7 @@ from groupmock_codec.units import MS_PER_S
 from .oauthbearer import BadToken, Bearer
 
 PARTS: Final = 3
-LATEST_S: Final = 2**43
-"""A token that ends later than this (s since 1970) has no end that can be computed with."""
+LONG_MAX: Final = 2**63 - 1
 
 
 def unsecured(token: str, now_ms: int) -> Bearer:
@@ -65,17 +64,30 @@ def bearer_of(claims: dict[str, Any], now_ms: int) -> Bearer:
 
 def _milliseconds(seconds: object) -> int | None:
     """Return a time of a claim, which has seconds since 1970, in milliseconds, or None if it is no such number."""
-    # json reads 1e999 as infinity and accepts NaN, with which no time can be computed.
-    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < LATEST_S:
-        return int(seconds * MS_PER_S)
+    # json reads 1e999 as infinity.
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0:
+        return int(min(seconds, LONG_MAX // MS_PER_S) * MS_PER_S)
     return None
+
+
+def decoded(part: str) -> bytes:
+    """Decode a part of a token (base64url without padding). Raises BadToken."""
+    try:
+        return urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except (Error, ValueError):
+        raise BadToken("one of its parts is not base64url") from None
 
 
 def _object(part: str, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    except (Error, ValueError, RecursionError):
+        found = json.loads(decoded(part), parse_constant=no_constant)
+    except (ValueError, RecursionError):
         raise BadToken(f"its {what} cannot be read") from None
     if not isinstance(found, dict):
         raise BadToken(f"its {what} is no JSON object")
     return found
+
+
+def no_constant(name: str) -> None:
+    """Refuse NaN and Infinity, which json accepts and JSON does not have."""
+    raise ValueError(f"{name} is not JSON")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..audit.waivers import Waivers
     from ..data.seed import SeedData
     from ..faults.plan import Plan
+    from ..security.token_issuer import TokenIssuer
     from .securing import TlsOfRun
 
     Sockets = dict[int, dict[str, socket.socket]]
@@ -46,10 +47,11 @@ async def start(
     stories: bool = False,
     plan: Plan | None = None,
     seed_data: SeedData | None = None,
+    issuer: TokenIssuer | None = None,
 ) -> Running:
     """Start a cluster on the running event loop. Raises CannotStart, BadPlan, BadSeedData. `on_failure` is called when the journal
     cannot be written any more. `ports`, one for each listener of each node, replaces those of
-    the configuration. `plan` and `seed_data` replace those of `config`.
+    the configuration. `plan` and `seed_data` replace those of `config`. `issuer` signed the tokens before a reset.
     `stories`: keep recent rows in memory for `Running.story`; without a reader of stories this would build a row for every join in vain."""
     plan = _read_plan(config) if plan is None else plan
     seed_data, not_copied = (await _read_seed_data(config)) if seed_data is None else (seed_data, [])
@@ -67,9 +69,7 @@ async def start(
     journal = Journal(_header(config, identity, seed, clock))
     server = Server(core, clock, journal, config.limits)
     if config.security is not None:
-        from .securing import secured_of
-
-        server.secured = secured_of(config, core, clock, tls)
+        issuer = _secure(server, config, listeners, tls, issuer)
 
     def failed(reason: str) -> None:
         server.fail(reason)
@@ -91,7 +91,7 @@ async def start(
     # No client has been accepted when the audit is added, because accepting takes a turn of the loop.
     audit_sink = _audit(server, waivers) if config.audit else None
     bound = _listen_on_others(server, listeners)
-    running = Running(config, core, server, clock, seed, ring, bound, audit_sink, path, tls)
+    running = Running(config, core, server, clock, seed, ring, bound, audit_sink, path, tls, issuer)
     try:
         _furnish(running, seed_data, not_copied, plan)
     except ValueError:  # BadSeedData or BadPlan means that the cluster cannot have what the seed data or the fault plan names.
@@ -184,6 +184,21 @@ def _tls(config: Config) -> TlsOfRun | None:
         return tls_of(config)
     except CannotSecure as trouble:
         raise CannotStart(str(trouble)) from None
+
+
+def _secure(
+    server: Server, config: Config, sockets: Sockets, tls: TlsOfRun | None, issuer: TokenIssuer | None
+) -> TokenIssuer | None:
+    """Give a server what its secured listeners need, and return what signs tokens."""
+    from .securing import CannotSecure, issuer_of, secured_of
+
+    try:
+        issuer = issuer or issuer_of(config)
+        server.secured = secured_of(config, server.core, server.clock, tls, issuer)
+    except CannotSecure as trouble:
+        _close_all(sockets, tls)
+        raise CannotStart(str(trouble)) from None
+    return issuer
 
 
 def _listen(config: Config, ports: Sequence[int], tls: TlsOfRun | None) -> Sockets:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import msgspec
 
-from ..config.resolve import MAX_NODES, Config, ConfigError
+from ..config.resolve import MAX_NODES, Config
 from ..core.core import Core
 from ..core.effects import Effects
 from ..core.events import Command
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..data.transactions import TransactionDetails, TransactionRow
     from ..faults.plan import Plan
     from ..faults.registry import RuleReport
-    from ..security.client_settings import ClientSecurity
+    from ..security.token_issuer import TokenIssuer
     from ..story.head import ServerView
     from .securing import TlsOfRun
 
@@ -65,7 +65,7 @@ class Running:
     """A cluster that serves clients. All methods are called on the thread of its loop."""
 
     def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int],
-        audit_sink: AuditSink | None = None, journal: str | None = None, tls: TlsOfRun | None = None,
+        audit_sink: AuditSink | None = None, journal: str | None = None, tls: TlsOfRun | None = None, issuer: TokenIssuer | None = None,
     ) -> None:  # fmt: skip
         self.config = config
         self.core = core
@@ -90,6 +90,10 @@ class Running:
         """The reasons why parts of another cluster were not copied by `--like`, a sentence each."""
         self.tls = tls
         """The certificates of the run, or None without a TLS listener."""
+        self.issuer = issuer
+        """The key that signs bearer tokens, or None if they are unsecured or signed elsewhere."""
+        self.control: str | None = None
+        """The URL of the control API, or None without one."""
         self.closed = False
         self._ports = ports
 
@@ -109,33 +113,6 @@ class Running:
         environment = self.core.environment
         endpoints = [environment.endpoints[node.node_id][listener] for node in environment.identity.nodes]
         return ",".join(f"{bracketed(each.host)}:{each.port}" for each in endpoints)
-
-    def client_security(self, listener: str | None, user: str | None, mechanism: str, certificate: bool) -> ClientSecurity:
-        """Return what a client has to be told to reach a listener (None: the first one). Raises ConfigError."""
-        from ..core.events import PLAINTEXT
-        from ..security.client_settings import ClientSecurity
-        from ..security.settings import WITH_SASL, WITH_TLS
-
-        specs = {each.name: each.protocol for each in self.config.listeners} or {PLAINTEXT: PLAINTEXT}
-        name = next(iter(specs)) if listener is None else listener
-        if name not in specs:
-            raise ConfigError(f"no listener {name!r}: there are {', '.join(specs)}")
-        protocol, passwords = specs[name], self.cluster.credentials.passwords
-        if protocol in WITH_SASL:
-            user = next(iter(passwords), "anybody") if user is None else user
-            if user not in passwords and not (self.config.security is not None and self.config.security.any_user):
-                raise ConfigError(f"no user {user!r} has a password: there are {', '.join(passwords) or 'none'}")
-        files = self.tls.files if self.tls is not None and protocol in WITH_TLS else None
-        return ClientSecurity(
-            bootstrap=self.bootstrap_of(name),
-            protocol=protocol,
-            ca=files.ca if files is not None else None,
-            certificate=files.client_certificate if files is not None and certificate else None,
-            key=files.client_key if files is not None and certificate else None,
-            user=user if protocol in WITH_SASL else None,
-            password=passwords.get(user or "", "anything") if protocol in WITH_SASL else None,
-            mechanism=mechanism,
-        )
 
     @property
     def reachable(self) -> str:

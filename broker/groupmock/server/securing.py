@@ -9,19 +9,22 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from groupmock_codec.extras import pip_install
 
 from ..config.listeners import Security
-from ..net.secured import Secured
-from ..security.principals import rules_of
-from ..security.settings import WITH_TLS
+from ..net.secured import Check, Secured
+from ..security.settings import OAUTHBEARER, WITH_SASL, WITH_TLS, SecuritySettings
 
 if TYPE_CHECKING:
     from ..config.resolve import Config
     from ..core.core import Core
     from ..net.clock import Clock
     from ..security.certificates import Files
+    from ..security.signed_tokens import Keys
+    from ..security.token_issuer import TokenIssuer
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 CLIENT_AUTH: Final = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
@@ -32,10 +35,10 @@ class CannotSecure(Exception):
 
 
 class TlsOfRun(NamedTuple):
-    """The certificates of a run. `files` are those that groupmock made, else None, and `temporary` the folder to remove at the end.
-    `with_fault` makes the certificates that fault rules show, if groupmock made the others."""
+    """The certificates of a run. `contexts` has the TLS of each listener with TLS. `files` are those that groupmock made, else None, and
+    `temporary` the folder to remove at the end. `with_fault` makes the certificates that fault rules show, if groupmock made the others."""
 
-    context: ssl.SSLContext
+    contexts: dict[str, ssl.SSLContext]
     files: Files | None
     temporary: str | None
     with_fault: Callable[[str], ssl.SSLContext] | None = None
@@ -49,33 +52,75 @@ class TlsOfRun(NamedTuple):
 def tls_of(config: Config) -> TlsOfRun | None:
     """Read or make the certificates of the TLS listeners, if there are any. Raises CannotSecure."""
     assert config.security is not None
-    hosts = [each.host for each in config.listeners if each.protocol in WITH_TLS]
-    if not hosts:
+    listeners = [each for each in config.listeners if each.protocol in WITH_TLS]
+    if not listeners:
         return None
+    names = [each.name for each in listeners]
     if config.security.certificate is not None:
-        return TlsOfRun(_read(config.security), None, None)
+        return TlsOfRun(_read(config.security, names), None, None)
+    hosts = [each.host for each in listeners]
     if config.advertise is not None:
         hosts.append(config.advertise.host)
-    return _made(config.security, hosts)
+    return _made(config.security, names, hosts)
 
 
-def secured_of(config: Config, core: Core, clock: Clock, tls: TlsOfRun | None) -> Secured:
-    """Make what all secured listeners of the run share."""
+def issuer_of(config: Config) -> TokenIssuer | None:
+    """Make the key that signs the tokens of a run, if they are to be signed by groupmock. Raises CannotSecure."""
+    if config.security is None or not config.security.signed:
+        return None
+    try:
+        from ..security.token_issuer import TokenIssuer
+    except ImportError:
+        raise CannotSecure(f"--oauth signed needs joserfc: {pip_install('oauth')}") from None
+    return TokenIssuer()
+
+
+def secured_of(config: Config, core: Core, clock: Clock, tls: TlsOfRun | None, issuer: TokenIssuer | None) -> Secured:
+    """Make what all secured listeners of the run share. Raises CannotSecure."""
     security = config.security
     assert security is not None
     return Secured(
-        security.settings,
+        security.listeners,
         core.cluster.credentials,
         core.environment.wall_ms,
         clock.now,
         any_user=security.any_user,
-        context=tls.context if tls is not None else None,
-        rules=rules_of(security.settings.ssl_principal_mapping_rules),
+        contexts=tls.contexts if tls is not None else None,
+        checks=_token_checks(config, issuer),
         with_fault=tls.with_fault if tls is not None else None,
     )
 
 
-def _made(security: Security, hosts: list[str]) -> TlsOfRun:
+def _token_checks(config: Config, issuer: TokenIssuer | None) -> dict[str, Check]:
+    """Return the check of each listener that wants signed tokens."""
+    assert config.security is not None
+    checks: dict[str, Check] = {}
+    for each in config.listeners:
+        settings = config.security.listeners[each.name].of(OAUTHBEARER)
+        if each.protocol in WITH_SASL and OAUTHBEARER in settings.mechanisms and (settings.sasl_oauthbearer_jwks_endpoint_url or issuer):
+            checks[each.name] = _token_check(settings, issuer)
+    return checks
+
+
+def _token_check(settings: SecuritySettings, issuer: TokenIssuer | None) -> Check:
+    try:
+        from ..security.signed_tokens import BadKeySet, KeyFile, check
+    except ImportError:
+        raise CannotSecure(f"signed tokens need joserfc: {pip_install('oauth')}") from None
+    keys: Keys
+    if url := settings.sasl_oauthbearer_jwks_endpoint_url:
+        keys = KeyFile(path := url2pathname(urlsplit(url).path))
+        try:
+            keys.now()
+        except BadKeySet as bad:
+            raise CannotSecure(f"cannot use the key set {path} (sasl.oauthbearer.jwks.endpoint.url): {bad}") from None
+    else:
+        assert issuer is not None
+        keys = issuer
+    return lambda token, now_ms: check(token, now_ms, keys, settings)
+
+
+def _made(security: Security, names: list[str], hosts: list[str]) -> TlsOfRun:
     try:
         from ..security import certificates
     except ImportError:
@@ -91,42 +136,45 @@ def _made(security: Security, hosts: list[str]) -> TlsOfRun:
     assert folder is not None
     try:
         files = certificates.write(Path(folder), ca, server, client)
-        context = _context(security, files.certificate, files.key, files.ca)
+        contexts = _contexts(security, names, files.certificate, files.key, files.ca)
     except OSError as trouble:
         raise CannotSecure(f"cannot write certificates into {folder}: {trouble.strerror}: choose another --tls-dir") from None
 
     @cache
     def with_fault(which: str) -> ssl.SSLContext:
-        made = _server_context(security)
+        made = _server_context(security.settings)
         certificates.load(made, certificates.with_fault(ca, hosts, which))
         return made
 
-    return TlsOfRun(context, files, temporary, with_fault)
+    return TlsOfRun(contexts, files, temporary, with_fault)
 
 
-def _read(security: Security) -> ssl.SSLContext:
+def _read(security: Security, names: list[str]) -> dict[str, ssl.SSLContext]:
     assert security.certificate is not None
     try:
-        return _context(security, security.certificate, security.key, security.ca)
+        return _contexts(security, names, security.certificate, security.key, security.ca)
     except OSError as trouble:  # ssl.SSLError is an OSError.
         reason = trouble.strerror or str(trouble)
         named = f"the certificate {security.certificate}, its key or the CA"
         raise CannotSecure(f"cannot use {named}: {reason}: each has to be a PEM file") from None
 
 
-def _context(security: Security, certificate: str, key: str | None, ca: str | None) -> ssl.SSLContext:
-    context = _server_context(security)
+def _contexts(security: Security, names: list[str], certificate: str, key: str | None, ca: str | None) -> dict[str, ssl.SSLContext]:
+    return {name: _context(security.listeners[name].settings, certificate, key, ca) for name in names}
+
+
+def _context(settings: SecuritySettings, certificate: str, key: str | None, ca: str | None) -> ssl.SSLContext:
+    context = _server_context(settings)
     context.load_cert_chain(certificate, key)
-    context.verify_mode = CLIENT_AUTH[security.settings.ssl_client_auth]
+    context.verify_mode = CLIENT_AUTH[settings.ssl_client_auth]
     if ca is not None:
         context.load_verify_locations(ca)
     return context
 
 
-def _server_context(security: Security) -> ssl.SSLContext:
+def _server_context(settings: SecuritySettings) -> ssl.SSLContext:
     """Return a context with the versions of TLS that the settings name, and without a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    names = [name.strip() for name in security.settings.ssl_enabled_protocols.split(",") if name.strip()]
-    context.minimum_version = min(VERSIONS[name] for name in names)
-    context.maximum_version = max(VERSIONS[name] for name in names)
+    context.minimum_version = min(VERSIONS[name] for name in settings.tls_versions)
+    context.maximum_version = max(VERSIONS[name] for name in settings.tls_versions)
     return context

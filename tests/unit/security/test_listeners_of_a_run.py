@@ -13,6 +13,7 @@ from cases import for_each
 from sasl_client import PASSWORD, SaslClient, rig
 
 from groupmock import Broker, CannotStart, ConfigError
+from groupmock.cli.config import rows
 from groupmock.config.resolve import resolve
 from groupmock.rig.replay import replay
 from groupmock.rig.wire import Client
@@ -61,12 +62,37 @@ def test_wrong_options_are_one_sentence(options: dict[str, object], text: str) -
         ("ssl.enabled.protocols=TLSv1.1", "names other versions"),
         ("ssl.principal.mapping.rules=RULE:x", "no rule begins at 'RULE:x'"),
         ("ssl.client.auth=maybe", "takes none or requested or required"),
+        ("listener.name.b.ssl.client.auth=required", "no listener is named 'b': there are a"),
+        ("listener.name.a.ssl.client.auth=maybe", "takes none or requested or required"),
+        ("listener.name.a.ssl.enabled.protocols=TLSv1.1", "--set listener.name.a.ssl.enabled.protocols: 'TLSv1.1' names other versions"),
+        ("listener.name.a.num.partitions=2", "'num.partitions' is no setting that one listener can have"),
+        ("listener.name.a.connection.failed.authentication.delay.ms=2", "no setting that one listener can have"),
+        ("listener.name.a.plain.sasl.enabled.mechanisms=PLAIN", "no setting that one listener can have"),
+        ("sasl.oauthbearer.jwks.endpoint.url=http://idp/keys", "key sets are read from files only"),
     ],
 )
 def test_wrong_settings_are_one_sentence(setting: str, text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         resolve({"listener": "A=SASL_SSL://127.0.0.1:0", "sasl": "any"}, [setting])
     assert text in str(refused.value)
+
+
+def test_settings_of_one_listener_win_where_kafka_reads_them() -> None:
+    listeners = ("OUTSIDE=SASL_SSL://127.0.0.1:0", "TLS=SSL://127.0.0.1:0", "Both=SASL_SSL://127.0.0.1:0")
+    sets = [
+        "ssl.client.auth=required", "listener.name.both.ssl.client.auth=requested", "connections.max.reauth.ms=1000",
+        "listener.name.outside.connections.max.reauth.ms=2000", "listener.name.outside.plain.connections.max.reauth.ms=3000",
+        "listener.name.both.sasl.enabled.mechanisms=PLAIN", "listener.name.both.plain.sasl.jaas.config=ignored",
+    ]  # fmt: skip
+    config = resolve({"listener": listeners, "user": "alice:x"}, sets)
+    assert config.security is not None
+    outside, tls, both = (config.security.listeners[name] for name in ("OUTSIDE", "TLS", "Both"))
+    assert [each.settings.ssl_client_auth for each in (outside, tls, both)] == ["none", "required", "requested"]
+    assert [outside.of(mechanism).connections_max_reauth_ms for mechanism in ("PLAIN", "SCRAM-SHA-256")] == [3000, 2000]
+    assert (tls.settings.connections_max_reauth_ms, both.settings.mechanisms) == (1000, ["PLAIN"])
+    assert config.ignored == ("listener.name.both.plain.sasl.jaas.config",)
+    shown = {row["name"]: (row["value"], row["from"]) for row in rows(config)}
+    assert shown["listener.name.both.sasl.enabled.mechanisms"] == ("PLAIN", "flag --set listener.name.both.sasl.enabled.mechanisms")
 
 
 def test_settings_of_secured_listeners_are_named_as_ignored_without_them() -> None:
