@@ -14,17 +14,17 @@ import msgspec
 
 from ...timers import Timer
 from ...work import at_once
+from ..modern import ModernGroup
 from ..offsets.committed import CommittedOffsets
-from ..type import GroupType
-from .assignors import Effort, Spreads, stored
+from .assignors import Effort, stored
 from .orders import Held, MemberTable, Spot
-from .states import FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
+from .states import JOINING, Progress, State
 
 if TYPE_CHECKING:
     from ...re2j.matching import Matcher
     from ...turn import Turn
     from ..type import Home
-    from .assignors import Subscription, Target
+    from .assignors import Target
 
 NOTHING: Final[Held] = {}
 """The empty value of a member's `revoking`, shared because nearly all members have no partitions to revoke."""
@@ -89,15 +89,6 @@ class Member(msgspec.Struct, eq=False, gc=False):
         return self.former_instances if self.group_instance_id is None else (self.group_instance_id, *self.former_instances)
 
 
-class Named(msgspec.Struct):
-    """A set of subscribed names, with the number of members that subscribe to exactly these names. `subscription` has the names in the
-    form of assignors, as long as the topics do not change, or None if they were not read since."""
-
-    names: frozenset[str]
-    members: int = 0
-    subscription: Subscription | None = None
-
-
 class Resolved(msgspec.Struct, frozen=True):
     """The topics that a regular expression matched, the time of the match (ns of the run), and the number of topics created by then."""
 
@@ -106,53 +97,27 @@ class Resolved(msgspec.Struct, frozen=True):
     made: int
 
 
-class Group(GroupType):
+class Group(ModernGroup[Member]):
     """The data of a consumer group; `type.ConsumerGroup` adds the methods that groups of any type have.
 
-    `generation` is the group epoch. `targets` maps member ids to targets, and `holders` each partition to the member that has it, assigned
-    or revoking. `computed_at` is the time of the last computed target (ns of the run), or None if the next one need not wait. `restless`
-    has the members that have not reached the target. `topics` has the subscribed topics at the last bump of the group epoch, name -> (id,
-    partitions). `stale` is true if a topic was created, grown or deleted since, or topics were never read. `recounted` has names that got
-    their first or lost their last subscriber since (None: an expression was dropped, so all names are read again). `subscribers` counts
-    members by topic name, and `spreads` has hashes of these names. `named` has each set of names that members have. `judged` says whether
-    members subscribe alike, if Kafka's result differs from the present state. `spoken` counts members by classic protocol that they list,
-    and `classics` those that use the classic protocol. `expressions` counts members by regular expression; `matchers` and `resolved` belong
-    to these. During one event `forgotten` has the matches of expressions that no member has any more (`judge_anew`), and `lost` the
-    departure of a member. `untrue`: targets of a classic leader have partitions that do not exist (`rehearsal`)."""
+    `holders` maps each partition to the member that has it, assigned or revoking. `restless` has the members that have not reached the
+    target. `judged` says whether members subscribe alike, if Kafka's result differs from the present state. `spoken` counts members by
+    classic protocol that they list, and `classics` those that use the classic protocol. `expressions` counts members by regular
+    expression; `matchers` and `resolved` belong to these. During one event `forgotten` has the matches of expressions that no member has
+    any more (`judge_anew`), and `lost` the departure of a member. `untrue`: targets of a classic leader have partitions that do not exist
+    (`rehearsal`)."""
 
     __slots__ = (
-        "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
-        "leader_id", "listed_bytes", "lost", "matchers", "may_describe", "members", "named", "partition", "protocol_name", "protocol_type",
-        "recounted", "resolved", "restless", "spoken", "spreads", "stale", "state", "static_members", "subscribers", "table", "targets",
-        "topics", "untrue", "votes",
+        "classics", "expressions", "forgotten", "holders", "judged", "lost", "matchers", "may_describe", "resolved", "restless", "spoken",
+        "untrue", "votes",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
-        self.home = home
-        self.group_id = group_id
-        self.partition = partition
-        self.state: str = State.EMPTY
-        self.epoch = 0
-        self.generation = FIRST_EPOCH
-        self.assignment_epoch = 0
-        self.computed_at: int | None = None
-        self.protocol_type: str | None = "consumer"
-        self.protocol_name: str | None = None
-        self.leader_id: str | None = None
-        self.members: dict[str, Member] = {}
-        self.static_members: dict[str, str] = {}
-        self.table = MemberTable()
-        self.targets: dict[str, Target] = {}
+        super().__init__(home, group_id, partition, State.EMPTY, "consumer")
         self.untrue = False
         self.holders: dict[Spot, str] = {}
         self.may_describe: Callable[[str], bool] | None = None
         self.restless: set[str] = set()
-        self.topics: dict[str, tuple[bytes, int]] = {}
-        self.stale = True
-        self.subscribers: Counter[str] = Counter()
-        self.named: dict[frozenset[str], Named] = {}
-        self.spreads = Spreads()
-        self.recounted: dict[str, None] | None = {}
         self.spoken: Counter[str] = Counter()
         self.votes: Counter[str] = Counter()
         self.classics = 0
@@ -162,17 +127,12 @@ class Group(GroupType):
         self.expressions: Counter[str] = Counter()
         self.matchers: dict[str, Matcher] = {}
         self.resolved: dict[str, Resolved] = {}
-        self.listed_bytes = 0
         self.offsets = CommittedOffsets()
 
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
         """Return an empty group whose group epoch is 1."""
         return cls(home, group_id, partition)
-
-    def ordered(self) -> list[Member]:
-        """Return the members in the order of the coordinator's member table (CG-108)."""
-        return [self.members[member_id] for member_id in self.table]
 
     def subscription_of(self, member: Member) -> frozenset[str]:
         """Return the topic names to which the member subscribes, including the matches of its regular expression."""
@@ -188,6 +148,9 @@ class Group(GroupType):
         if not self.resolved:
             return self.subscribers
         return frozenset(self.subscribers).union(*(resolved.topics for resolved in self.resolved.values()))
+
+    def matched_names(self) -> bool:
+        return bool(self.resolved)
 
     def present(self) -> str:
         """Return the state that follows from the group's epochs and members (ConsumerGroup.maybeUpdateGroupState)."""
@@ -232,14 +195,6 @@ class Group(GroupType):
         """Return the partitions of the member's target assignment."""
         return [(topic, index) for topic, indexes in self.targets.get(member.member_id, {}).items() for index in indexes]
 
-    def move(self, state: str) -> str:
-        """Change the group's state and return the former state. A transition that does not exist raises AssertionError."""
-        before = self.state
-        assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
-        self.state = state
-        self.epoch += 1
-        return before
-
     def refill(self, generation: int, assignment_epoch: int, members: Iterable[Member], targets: dict[str, Target]) -> None:
         self.generation, self.assignment_epoch = generation, assignment_epoch
         for member in members:
@@ -248,41 +203,6 @@ class Group(GroupType):
         self.targets, self.state = targets, self.present()
         given = ((topic, index) for each in targets.values() for topic, indexes in each.items() for index in indexes)
         self.untrue = self.home.topics.lack(given)
-
-    def refresh_topics(self) -> bool:
-        """Look up the subscribed topics again, and return True if they changed, so that a new target assignment is needed."""
-        before = self.topics
-        self.count_topics()
-        self.stale = False
-        return self.topics is not before and self.topics != before
-
-    def count_topics(self) -> None:
-        """Record the present state of the subscribed topics, as Kafka's metadata hash does with every group epoch. If no topic has
-        changed, only new and removed names are read, because a group may have thousands and this runs at each join."""
-        known, self.recounted = self.recounted, {}
-        if self.stale or self.resolved or known is None:
-            before, self.topics = self.topics, self.as_they_are(self.subscribed_names())
-            if self.topics != before:
-                self.spreads.clear()
-                for named in self.named.values():
-                    named.subscription = None
-        elif known:
-            kept = {name: topic for name, topic in self.topics.items() if name not in known}
-            self.topics = kept | self.as_they_are(name for name in known if name in self.subscribers)
-
-    def as_they_are(self, names: Iterable[str]) -> dict[str, tuple[bytes, int]]:
-        """Return the topics among these names that exist: name -> (id, partitions)."""
-        found = {}
-        for name in names:
-            topic = self.home.topics.get(name)
-            if topic is not None:
-                found[name] = (topic.topic_id, len(topic.partitions))
-        return found
-
-    def bump(self) -> None:
-        """Raise the group epoch, because a new target assignment is needed."""
-        self.generation += 1
-        self.epoch += 1
 
     def put(self, member: Member) -> None:
         """Add a member and its subscription and partitions to the group's maps. `seat` gives it its place among the others."""
@@ -302,13 +222,6 @@ class Group(GroupType):
         ids, self.table = list(self.table), MemberTable()
         for member_id in ids:
             self.table.add(member_id)
-
-    def seat(self, member_id: str, instead_of: str | None = None) -> None:
-        """Add a member to the member table, which gives it its place in the members' order. Kafka does this at the end of a heartbeat,
-        so the computation of the heartbeat still has the old table."""
-        if instead_of is not None:
-            self.table.discard(instead_of)
-        self.table.add(member_id)
 
     def drop(self, member: Member) -> None:
         """Remove a member from all maps but the member table, so that its partitions become free."""
@@ -396,11 +309,6 @@ class Group(GroupType):
         self.restless = set(self.members)
         self.epoch += 1
 
-    def catch_up(self) -> None:
-        """Let the assignment epoch of a group without members follow the group epoch, and the next target be computed at once."""
-        assert not self.members
-        self.assignment_epoch, self.computed_at = self.generation, None
-
     def watch(self, member: Member) -> None:
         """Add the member to `restless`, the members that have not reached their target assignment, or remove it, because its epoch or
         progress may have changed."""
@@ -411,24 +319,8 @@ class Group(GroupType):
             self.holders[spot] = member.member_id
 
     def _count(self, member: Member, step: int) -> None:
-        self.listed_bytes += step * (sum(map(len, member.names)) + len(member.regex))
-        named = self.named.setdefault(member.names, Named(member.names))
-        member.names = named.names
-        named.members += step
-        if not named.members:
-            del self.named[named.names]
-        changed = []
-        for name in member.names:
-            count = self.subscribers[name] + step
-            if count:
-                self.subscribers[name] = count
-            else:
-                del self.subscribers[name]
-                self.spreads.pop(name, None)
-            if count in (0, step):  # The subscribed topics have changed, because this topic has lost its last or got its first subscriber.
-                changed.append(name)
-        if self.recounted is not None:
-            self.recounted.update(dict.fromkeys(changed))
+        self.count_names(member, step)
+        self.listed_bytes += step * len(member.regex)
         if member.regex:
             self.expressions[member.regex] += step
 

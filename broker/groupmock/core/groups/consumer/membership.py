@@ -31,7 +31,7 @@ def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
     """Update the group's state, and emit an event if the state changed or the group epoch was raised."""
     now = group.present()
     if now != group.state:
-        turn.group_moved(group, group.move(now), why)
+        turn.group_moved(group, group.change_state(now), why)
     elif bumped:
         turn.group_moved(group, now, why)
 

@@ -47,9 +47,6 @@ class ConsumerGroup(Group):
     timers: ClassVar[tuple[str, ...]] = ("session", "revocation", "member_join", "member_sync", "regex")
     follows_topics: ClassVar[bool] = True
 
-    def is_empty(self) -> bool:
-        return not self.members
-
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
         """Return the error with which the group refuses an OffsetCommit, or 0. The commit does not renew the session, and the instance
         id is not checked (CG-83, CG-133)."""
@@ -196,4 +193,4 @@ class ConsumerGroup(Group):
         turn.timers.cancel(("regex", self.group_id))
         self.offsets.clear()
         self.members = {}
-        turn.group_moved(self, self.move(State.DEAD), why)
+        turn.group_moved(self, self.change_state(State.DEAD), why)
