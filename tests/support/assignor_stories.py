@@ -3,13 +3,16 @@ KafkaAssignors.java plays the same."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from groupmock.core.groups.consumer.assignors import Effort, Member, Spreads, Target, assign, stored, subscription_of
+from groupmock.core.groups.consumer.assignors import ASSIGNORS, Effort, Member, Spreads, Target, assign, stored, subscription_of
 from groupmock.core.groups.consumer.orders import MemberTable
+from groupmock.core.groups.share import simple_assignor
 from groupmock.core.work import at_once
 
 Topics = dict[str, tuple[bytes, int]]
@@ -36,7 +39,58 @@ def targets(
         Member(one.member_id, one.group_instance_id, subscription_of(one.topics, one.matched, topics, spreads), one.target)
         for one in subscribers
     ]
-    return at_once(assign(assignor, members, topics, replaced, alike=alike))
+    return at_once(assign(ASSIGNORS[assignor], members, topics, replaced, alike=alike))
+
+
+class ShareStory:
+    """The history of one share group in an assignor test: names of its members, targets, and which partitions are initialised. `topics`
+    maps a name to (id, partitions)."""
+
+    def __init__(self, topics: Topics) -> None:
+        self.topics = topics
+        self.initialized: dict[bytes, set[int]] = {}
+        self.table = MemberTable()
+        self.members: dict[str, Subscriber] = {}
+        self.seen: list[str] = []
+        """The members in the order of the table when the last target was computed."""
+
+    def heartbeat(self, member: str, names: Sequence[str]) -> None:
+        """Play a heartbeat that joins or changes the names, and compute the targets of all. A new member is in the table before."""
+        joins = member not in self.members
+        if joins:
+            self.table.enter(member)
+            self.members[member] = Subscriber(member, None, [], {})
+        self.members[member].topics = names
+        self.compute()
+        self.members[member].topics = sorted(set(names))
+        if joins:
+            self.table.put_again()
+
+    def initialize(self, *names: str) -> None:
+        """Initialize all partitions of these topics."""
+        for name in names:
+            topic_id, partitions = self.topics[name]
+            self.initialized[topic_id] = set(range(partitions))
+
+    def leave(self, member: str) -> None:
+        self.table.discard(member)
+        del self.members[member]
+
+    def alike(self) -> bool:
+        """Decide whether all members subscribe alike by counting (SG-60), independently of `Group.alike`."""
+        counts = Counter(name for one in self.members.values() for name in set(one.topics))
+        return set(counts.values()) <= {len(self.members)}
+
+    def compute(self) -> None:
+        """Compute the targets, as the next heartbeat of any member does."""
+        spreads, self.seen = Spreads(), list(self.table)
+        seen = [
+            Member(one.member_id, None, subscription_of(one.topics, (), self.topics, spreads), one.target)
+            for one in (self.members[member] for member in self.table)
+        ]
+        assignor = partial(simple_assignor.assign, self.initialized)
+        for member, target in at_once(assign(assignor, seen, self.topics, alike=self.alike())).items():
+            self.members[member].target = target
 
 
 class Story:

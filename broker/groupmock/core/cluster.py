@@ -38,6 +38,7 @@ class Cluster:
         self.topics = topics
         self.groups = groups
         self.transactions = transactions
+        groups.share_states = lambda: self.shares
         self.authorizer = self._authorizer()
         """Decides what principals may do, or is None if everybody may do everything."""
 

@@ -94,6 +94,7 @@ NO_HOLDS: Final = NoHolds()
 
 
 CONSUMER_GROUPS: Final = "group.version"
+SHARE_GROUPS: Final = "share.version"
 
 
 class Environment:
@@ -127,6 +128,8 @@ class Environment:
         self.consumer_groups = listed_there and self.levels.get(CONSUMER_GROUPS) != 0
         """True if the cluster supports consumer groups. Each broker's settings and the cluster's finalized features both decide
         (KIP-848, KIP-1022). In a release without such a feature the settings alone decide."""
+        self.share_groups = self.levels.get(SHARE_GROUPS) != 0
+        """False if the feature of share groups was downgraded (KIP-932). A release that lacks the feature advertises none of their APIs."""
         self.endpoints = identity.endpoints
         """The addresses of each node, by listener name."""
 

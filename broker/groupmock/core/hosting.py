@@ -17,7 +17,6 @@ from groupmock_codec import error_codes
 
 from .log import internal
 from .log.placement import NO_LEADER
-from .log.refusal import TopicRefused
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -116,12 +115,7 @@ class Hosting:
     def make_topic(self, turn: Turn) -> bool:
         """Create the topic if it does not exist, and return whether it exists now. Kafka cannot create it if the
         name of another topic collides."""
-        try:
-            internal.make(turn, self.topics, self.topic)
-        except TopicRefused as refused:
-            turn.note("topic_not_created", topic=self.topic, reason=refused.message)
-            return False
-        return True
+        return internal.try_make(turn, self.topics, self.topic)
 
     def _deleted(self, turn: Turn, name: str) -> None:
         """Leave the ids without a coordinator (16) until the next look-up creates the topic again, without records (seen on 4.3.0,

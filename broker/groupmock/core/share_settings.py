@@ -12,6 +12,17 @@ from .setting_declarations import setting
 class ShareSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a broker for share groups (KIP-932)."""
 
+    group_share_session_timeout_ms: Annotated[
+        int, setting("group.share.session.timeout.ms", "after how long without a heartbeat a member of a share group is removed", 1)
+    ] = 45_000
+    group_share_heartbeat_interval_ms: Annotated[
+        int, setting("group.share.heartbeat.interval.ms", "how often members of a share group are told to send a heartbeat", 1)
+    ] = 5_000
+    group_share_assignment_interval_ms: Annotated[
+        int, setting("group.share.assignment.interval.ms", "least time between two target assignments of a share group", 0)
+    ] = 1_000
+    group_share_max_size: Annotated[int, setting("group.share.max.size", "most members one share group may have", 1)] = 200
+
     group_share_record_lock_duration_ms: Annotated[
         int, setting("group.share.record.lock.duration.ms", "how long a member of a share group has for a record that it got", 1)
     ] = 30_000

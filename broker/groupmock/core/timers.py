@@ -26,6 +26,7 @@ NAMES: Final = {
     "member_join": "group and member id",
     "member_sync": "group and member id",
     "regex": "group",
+    "share_initialize": "group",
     "load": "partition of __consumer_offsets",
     "load_transactions": "partition of __transaction_state",
     "markers": "transactional id",

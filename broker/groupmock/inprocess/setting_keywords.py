@@ -9,6 +9,10 @@ class SettingKeywords(TypedDict, total=False):
     """Kafka's name with underscores for dots, without a leading `groupmock.`: `group_max_size=3`. docs/reference/settings.md has defaults
     and bounds."""
 
+    group_share_session_timeout_ms: int
+    group_share_heartbeat_interval_ms: int
+    group_share_assignment_interval_ms: int
+    group_share_max_size: int
     group_share_record_lock_duration_ms: int
     group_share_delivery_count_limit: int
     group_share_partition_max_record_locks: int

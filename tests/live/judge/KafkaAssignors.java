@@ -6,6 +6,8 @@
 //                                                                 instance; its heartbeat computes
 //         {"do":"join",...}                     the same, but no target is computed: the assignment interval
 //         {"do":"leave","member"}               {"do":"topics","topics":[[name,id,partitions]...]}
+//   {"share":true,"topics":[...],"initialized":{id:[partition...]},"alike":true,"members":[[id,[name...],[[topic id,[partition...]]...]]...]}
+//       -> {"targets":[[member,[[id,[partition...]]...]]...]}   the `simple` assignor of share groups: members in the order of the group, with their targets
 //   {"capacity":16,"keys":"+5 ?7 -5"}  -> {"order":[7]}            a HashMap: + put, ? computeIfAbsent, - remove
 // Ids are hex. The group is told what its records would tell it, in their order. Start: java -cp "$(oracle/kafka.py fetch --version 4.3.0)" KafkaAssignors.java
 import com.fasterxml.jackson.databind.*;
@@ -18,6 +20,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.*;
 import org.apache.kafka.coordinator.common.runtime.*;
 import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
+import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
 import org.apache.kafka.coordinator.group.assignor.*;
 import org.apache.kafka.coordinator.group.generated.*;
 import org.apache.kafka.coordinator.group.modern.*;
@@ -34,7 +37,7 @@ public class KafkaAssignors {
             ObjectNode answer;
             try {
                 JsonNode asked = JSON.readTree(line);
-                answer = asked.has("keys") ? keys(asked) : new KafkaAssignors(asked).played(asked.get("steps"));
+                answer = asked.has("keys") ? keys(asked) : asked.has("share") ? shared(asked) : new KafkaAssignors(asked).played(asked.get("steps"));
             } catch (Exception thrown) {
                 answer = JSON.createObjectNode().put("error", thrown.toString());
             }
@@ -57,6 +60,36 @@ public class KafkaAssignors {
         ArrayNode order = answer.putArray("order");
         map.keySet().forEach(order::add);
         return answer;
+    }
+
+    static ObjectNode shared(JsonNode asked) {
+        var topics = new Topics(asked.get("topics"));
+        var initialized = new HashMap<Uuid, Set<Integer>>();
+        asked.get("initialized").properties().forEach(each -> initialized.put(uuid(each.getKey()), numbers(each.getValue())));
+        var specs = new HashMap<String, MemberSubscriptionAndAssignmentImpl>();
+        var before = new LinkedHashMap<String, Assignment>();
+        for (JsonNode each : asked.get("members")) {
+            var target = Assignment.fromRecord(targetOf(each.get(2)));
+            before.put(each.get(0).asText(), target);
+            specs.put(each.get(0).asText(), new MemberSubscriptionAndAssignmentImpl(Optional.empty(), Optional.empty(),
+                new TopicIds(new HashSet<>(texts(each.get(1))), topics), target));
+        }
+        var type = asked.get("alike").asBoolean() ? SubscriptionType.HOMOGENEOUS : SubscriptionType.HETEROGENEOUS;
+        var computed = new SimpleAssignor().assign(
+            new GroupSpecImpl(specs, type, Map.of(), Optional.of(initialized)), new SubscribedTopicDescriberImpl(topics)).members();
+        ObjectNode answer = JSON.createObjectNode();
+        ArrayNode told = answer.putArray("targets");
+        before.forEach((memberId, old) -> {
+            var now = new Assignment(computed.containsKey(memberId) ? computed.get(memberId).partitions() : Map.of());
+            told(told.addArray().add(memberId).addArray(), now.equals(old) ? old : Assignment.fromRecord(record(now)));
+        });
+        return answer;
+    }
+
+    static Set<Integer> numbers(JsonNode listed) {
+        var numbers = new HashSet<Integer>();
+        listed.forEach(each -> numbers.add(each.asInt()));
+        return numbers;
     }
 
     final ConsumerGroup group = new ConsumerGroup(new LogContext(), new SnapshotRegistry(new LogContext()), "group");
@@ -92,6 +125,10 @@ public class KafkaAssignors {
     void put(ConsumerGroupMember member, JsonNode target) {
         group.updateMember(member);
         group.updateMember(member);
+        group.updateTargetAssignment(member.memberId(), Assignment.fromRecord(targetOf(target)));
+    }
+
+    static ConsumerGroupTargetAssignmentMemberValue targetOf(JsonNode target) {
         var record = new ConsumerGroupTargetAssignmentMemberValue();
         for (JsonNode each : target) {
             var partitions = new ArrayList<Integer>();
@@ -99,7 +136,7 @@ public class KafkaAssignors {
             record.topicPartitions().add(new ConsumerGroupTargetAssignmentMemberValue.TopicPartition()
                 .setTopicId(uuid(each.get(0).asText())).setPartitions(partitions));
         }
-        group.updateTargetAssignment(member.memberId(), Assignment.fromRecord(record));
+        return record;
     }
 
     void leave(String memberId) {
@@ -161,14 +198,16 @@ public class KafkaAssignors {
     }
 
     void targets(ArrayNode told) {
-        for (String memberId : group.members().keySet()) {
-            ArrayNode target = told.addArray().add(memberId).addArray();
-            group.targetAssignment(memberId).partitions().forEach((topic, partitions) -> {
-                ByteBuffer id = ByteBuffer.allocate(16).putLong(topic.getMostSignificantBits()).putLong(topic.getLeastSignificantBits());
-                ArrayNode listed = target.addArray().add(HexFormat.of().formatHex(id.array())).addArray();
-                partitions.forEach(listed::add);
-            });
-        }
+        for (String memberId : group.members().keySet())
+            told(told.addArray().add(memberId).addArray(), group.targetAssignment(memberId));
+    }
+
+    static void told(ArrayNode target, Assignment assignment) {
+        assignment.partitions().forEach((topic, partitions) -> {
+            ByteBuffer id = ByteBuffer.allocate(16).putLong(topic.getMostSignificantBits()).putLong(topic.getLeastSignificantBits());
+            ArrayNode listed = target.addArray().add(HexFormat.of().formatHex(id.array())).addArray();
+            partitions.forEach(listed::add);
+        });
     }
 
     static Uuid uuid(String hex) {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from assignor_stories import Story, Told, Topics
+from assignor_stories import ShareStory, Story, Told, Topics
 
 from groupmock.core.java.hash_maps import INTEGERS, HashKeys
 
@@ -19,6 +19,7 @@ PROGRAM: Final = Path(__file__).with_name("KafkaAssignors.java")
 SEED: Final = int(os.environ.get("GROUPMOCK_JUDGE_SEED", "1"))
 TARGETS: Final = int(os.environ.get("GROUPMOCK_JUDGE_TARGETS", "20000"))
 MAPS: Final = 4000
+SHARED: Final = 5000
 Step = dict[str, Any]
 
 
@@ -198,4 +199,55 @@ def test_targets_are_those_of_kafkas_assignors() -> None:
         if ours != theirs
     ]
     print(f"seed {SEED}: {sum(story.computed for story in stories)} targets of {len(stories)} groups")
+    assert not wrong, f"{len(wrong)} differ, the first: {wrong[0][:3000]}"
+
+
+def shared(dice: random.Random) -> list[tuple[dict[str, Any], Told]]:
+    """Play the history of a random share group, and return the question for Kafka and our answer for each of its targets."""
+    topics: Topics = {
+        f"{dice.choice('abt')}{number}": (dice.randbytes(16), dice.choice((1, 2, 3, 7, 16, 40))) for number in range(dice.randint(1, 6))
+    }
+    story, found = ShareStory(topics), []
+    same = dice.random() < 0.6
+    common = dice.sample(list(topics), dice.randint(1, len(topics)))
+    story.initialize(*dice.sample(list(topics), dice.randint(0, len(topics))))
+    for step in range(dice.choice((3, 8, 20, 45))):
+        names = [*common] if same else dice.sample([*topics, "unknown"], dice.randint(1, len(topics)))
+        before = {member: one.target for member, one in story.members.items()}
+        if step and len(story.members) > 1 and dice.random() < 0.25:
+            gone = dice.choice(list(story.members))
+            story.leave(gone)
+            member = dice.choice(list(story.members))
+            names = list(story.members[member].topics) if dice.random() < 0.7 else names
+        else:
+            member = dice.choice((f"m{step}", f"{dice.getrandbits(128):032x}", "".join(dice.choice(("Aa", "BB")) for _ in range(6))))
+        if dice.random() < 0.3:
+            story.initialize(dice.choice(list(topics)))
+        dice.shuffle(names)
+        story.heartbeat(member, names)
+        listed = {one: [*story.members[one].topics] for one in story.members} | {member: names}
+        # The table may have grown behind the heartbeat, so that Kafka is asked with the members in the order before that.
+        order = list(story.seen)
+        members = [[one, listed[one], [[topic.hex(), list(held)] for topic, held in before.get(one, {}).items()]] for one in order]
+        ours = [[one, [[topic.hex(), list(held)] for topic, held in story.members[one].target.items()]] for one in order]
+        initialized = {topic.hex(): sorted(each) for topic, each in story.initialized.items()}
+        listed_topics = [[name, topic_id.hex(), partitions] for name, (topic_id, partitions) in topics.items()]
+        found.append(
+            ({"share": True, "topics": listed_topics, "initialized": initialized, "alike": story.alike(), "members": members}, ours)
+        )
+    return found
+
+
+def test_targets_of_share_groups_are_those_of_kafkas_assignor() -> None:
+    dice = random.Random(SEED)
+    asked: list[tuple[dict[str, Any], Told]] = []
+    while len(asked) < SHARED:
+        asked += shared(dice)
+    answers = ask(RELEASE, [question for question, _ in asked], PROGRAM)
+    wrong = [
+        f"seed {SEED}, target {number} ({question}): Kafka {answer}, ours {ours}"
+        for number, ((question, ours), answer) in enumerate(zip(asked, answers, strict=True))
+        if answer.get("targets") != ours
+    ]
+    print(f"seed {SEED}: {len(asked)} targets of share groups")
     assert not wrong, f"{len(wrong)} differ, the first: {wrong[0][:3000]}"

@@ -69,6 +69,7 @@ PROFILE = Profile(
     settings={
         **KAFKA_DEFAULTS,
         "log.message.timestamp.after.max.ms": 2**63 - 1,
+        "group.share.partition.max.record.locks": 200,
         "group.consumer.migration.policy": "disabled",
         "group.coordinator.rebalance.protocols": "classic",  # Consumer groups were early access and switched off.
         "group.consumer.assignors": ",".join(

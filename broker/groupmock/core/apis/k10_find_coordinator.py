@@ -12,7 +12,10 @@ from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoord
 from ..authorizer import acl
 from ..authorizer.acl import CLUSTER_ACTION, DESCRIBE
 from ..budget import Ration
+from ..environment import SHARE_GROUPS
+from ..java.hashes import partition_for
 from ..java.numbers import whole_number
+from ..log import internal, names
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -64,7 +67,7 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
         tells = version < 4 or (kind == acl.CLUSTER and not turn.quirks.share_coordinator_unchecked)
         return _refused(key, acl.DENIED[kind], acl.DENIED_TEXT[kind] if tells else "")
     if key_type == SHARE:
-        return _share_coordinator(cluster, key)
+        return _share_coordinator(cluster, turn, request, key)
     if key_type == TRANSACTION and not turn.settings.transactions_enable:
         turn.note("transactions_not_served", transactional_id=key)
         return _refused(key, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, acl.DENIED_TEXT[acl.TRANSACTIONAL_ID] if version < 4 else "")
@@ -98,11 +101,17 @@ def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) ->
     return hosting.node_of(transactional_id) if hosting.make_topic(turn) else None
 
 
-def _share_coordinator(cluster: Cluster, key: str) -> Coordinator:
-    """Answer the look-up of a share coordinator with COORDINATOR_NOT_AVAILABLE (15), because there are no share groups here."""
+def _share_coordinator(cluster: Cluster, turn: Turn, request: Request, key: str) -> Coordinator:
+    """Answer the look-up of a share coordinator: the leader of the partition of __share_group_state in which the share partition is stored
+    (SG-02)."""
     # For share groups Kafka 3.9 answers COORDINATOR_NOT_AVAILABLE (15) to any key (P2-c14).
-    if not cluster.environment.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
+    if not turn.quirks.share_coordinator_unchecked and not _is_share_key(key):
         return _refused(key, error_codes.INVALID_REQUEST, "")
+    if SHARE_GROUPS in turn.environment.levels and internal.try_make(turn, cluster.topics, names.SHARE_TOPIC):
+        node = cluster.topics.leader_of(names.SHARE_TOPIC, partition_for(key, internal.SHARE_PARTITIONS))
+        if node in {each.node_id for each in turn.environment.up}:
+            at = turn.environment.endpoints[node][request.listener]
+            return Coordinator(key=key, node_id=node, host=at.host, port=at.port, error_message="")
     return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, "")
 
 

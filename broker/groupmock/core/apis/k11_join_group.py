@@ -131,7 +131,7 @@ def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupR
     GroupMetadataManager.classicGroupJoin)."""
     # UNKNOWN_MEMBER_ID (25) makes the client join again without its id (CLIENT-03). Only a JoinGroup without id may replace an Empty group
     # of another type (P1-b8).
-    if message.member_id and (other is None or other.is_empty()):
+    if message.member_id and (other is None or (other.is_empty() and other.gives_way)):
         if isinstance(other, ConsumerGroup):
             cluster.groups.mislay(turn, other, causes.MISLAID)
         _refuse(turn, request, error_codes.UNKNOWN_MEMBER_ID, message.member_id)

@@ -18,9 +18,10 @@ from ..budget import OverBudget, Ration, fitting
 from ..groups import causes
 from ..groups.classic.type import ClassicGroup
 from ..groups.consumer import beat, heartbeat, subscription
-from ..groups.consumer.beat import Beat, Refused
+from ..groups.consumer.beat import Beat
 from ..groups.consumer.states import JOINING
 from ..groups.consumer.type import ConsumerGroup
+from ..groups.refused import Refused
 from ..settings import listed
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> tuple[Co
     Return also whether its targets have, or would have, partitions that do not exist. Raises Refused."""
     if isinstance(found, ConsumerGroup):
         return found, found.untrue
-    if said.epoch != JOINING:
+    if said.epoch != JOINING or not (found is None or found.gives_way):
         if found is not None:
             raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
         kind = "Consumer group" if said.epoch > 0 else "Group"

@@ -46,6 +46,7 @@ Cause = Literal[
     "assignment_too_large",
     "group_too_large",
     "topics_changed",
+    "partitions_initialized",
     "regex_resolved",
     "target_computed",
     "must_revoke",
@@ -87,13 +88,18 @@ def first_join(client_id: str | None) -> Why:
 
 
 def first_heartbeat(client_id: str | None) -> Why:
-    """Return the cause of a group's creation by a heartbeat of the consumer protocol."""
+    """Return the cause of a group's creation by a heartbeat of a consumer or share group."""
     return Why("group_created", f"client {client_id or ''!r} sent the first heartbeat")
 
 
 def first_commit(client_id: str | None) -> Why:
     """Return the cause of a group's creation by an OffsetCommit of an administrator or of a consumer that assigns itself."""
     return Why("group_created", f"client {client_id or ''!r} committed offsets")
+
+
+def share_offsets_altered(client_id: str | None) -> Why:
+    """Return the cause for a share group that begins with start offsets, which AlterShareGroupOffsets has set."""
+    return Why("group_created", f"client {client_id or ''!r} set start offsets of the share group")
 
 
 def committed_by_admin() -> Why:
@@ -267,6 +273,7 @@ GROUP_TOO_LARGE: Final = Why("group_too_large", "the loaded group is larger than
 
 
 TOPICS_CHANGED: Final = Why("topics_changed", "a topic that the group subscribes to has come, grown or gone")
+PARTITIONS_INITIALIZED: Final = Why("partitions_initialized", "partitions are initialised that no member has")
 TARGET_COMPUTED: Final = Why("target_computed", "the target was computed")
 
 

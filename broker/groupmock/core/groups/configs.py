@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
@@ -88,29 +87,36 @@ KEYS: Final = {
         ),
         ConfigKey(ASSIGNMENT, INT, "1000", f"group.{ASSIGNMENT}", at_least(0), "Least time between two targets of a consumer group."),
         *(
-            ConfigKey(name, INT, default, f"group.{name}", at_least(lowest), _NOT_HERE)
-            for name, default, lowest in (
-                ("share.session.timeout.ms", "45000", 1),
-                ("share.heartbeat.interval.ms", "5000", 1),
-                ("share.record.lock.duration.ms", "30000", 1000),
-                ("share.delivery.count.limit", "5", 2),
-                ("share.partition.max.record.locks", "2000", 100),
+            ConfigKey(name, INT, default, f"group.{name}", at_least(lowest), about)
+            for name, default, lowest, about in (
+                ("share.session.timeout.ms", "45000", 1, "How long a silent member of a share group is kept."),
+                ("share.heartbeat.interval.ms", "5000", 1, "How often members of a share group are told to heartbeat."),
+                ("share.record.lock.duration.ms", "30000", 1000, "How long a member of a share group has for a record that it got."),
+                ("share.delivery.count.limit", "5", 2, "How often a record is delivered to a share group before it is archived."),
+                ("share.partition.max.record.locks", "2000", 100, "Most records of a partition that a share group has in flight."),
             )
         ),
-        ConfigKey(_RESET, STRING, "latest", None, _reset, _NOT_HERE),
+        ConfigKey(_RESET, STRING, "latest", None, _reset, "Where a share group begins in a partition of which nothing is stored."),
         ConfigKey(
             "share.isolation.level",
             STRING,
             "read_uncommitted",
             None,
             one_of("read_committed", "read_uncommitted"),
-            _NOT_HERE,
+            "Whether a share group gets records of open and of aborted transactions.",
         ),
-        ConfigKey("share.renew.acknowledge.enable", BOOLEAN, "true", None, fine, _NOT_HERE),
+        ConfigKey("share.renew.acknowledge.enable", BOOLEAN, "true", None, fine, "Whether members of a share group may renew locks."),
+        ConfigKey(
+            "share.assignment.interval.ms",
+            INT,
+            "1000",
+            "group.share.assignment.interval.ms",
+            at_least(0),
+            "Least time between two targets of a share group.",
+        ),
         *(
             ConfigKey(name, INT, default, f"group.{name}", at_least(lowest), _NOT_HERE)
             for name, default, lowest in (
-                ("share.assignment.interval.ms", "1000", 0),
                 ("streams.session.timeout.ms", "45000", 1),
                 ("streams.heartbeat.interval.ms", "5000", 1),
                 ("streams.num.standby.replicas", "0", 0),
@@ -140,8 +146,9 @@ def _keys_since_4_4() -> Iterator[ConfigKey]:
     ):
         yield ConfigKey(name, kind, default, f"group.{name}", fine if lowest is None else at_least(lowest), _NOT_HERE, something)
     yield ConfigKey(ASSIGNOR, STRING, "sticky", "group.streams.assignors", fine, _NOT_HERE)
-    yield ConfigKey(DEAD_LETTERS, STRING, "", None, fine, _NOT_HERE)
-    yield ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, "false", None, fine, _NOT_HERE)
+    yield ConfigKey(DEAD_LETTERS, STRING, "", None, fine, "The topic to which archived records of a share group are reported.")
+    copies = "Whether a dead letter has the key and the value of its record."
+    yield ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, "false", None, fine, copies)
 
 
 KEYS_SINCE_4_4: Final = {key.name: key for key in _keys_since_4_4()}
@@ -184,31 +191,22 @@ class GroupConfigs:
         self.own: dict[str, dict[str, str]] = {}
         """Maps a group id to the configs that were set for the group, unparsed."""
         self._text = 0
+        self._numbers: dict[str, int] = {}
 
-    def session_timeout_ms(self, group_id: str) -> int:
-        """Return how long a member of the consumer protocol may be silent in this group."""
-        own = self.own.get(group_id, {}).get(SESSION)
-        return number_of(own) if own else self.broker_session_ms
+    def number(self, group_id: str, name: str) -> int:
+        """Return the value of a group's config that is a number, or the value with which the broker started."""
+        own = self.own.get(group_id)
+        if own is not None and own.get(name):
+            return number_of(own[name])
+        found = self._numbers.get(name)
+        if found is None:
+            found = self._numbers[name] = number_of(self._started(f"group.{name}"))
+        return found
 
-    def heartbeat_interval_ms(self, group_id: str) -> int:
-        """Return the heartbeat interval that answers tell the group's members."""
-        own = self.own.get(group_id, {}).get(HEARTBEAT)
-        return number_of(own) if own else self.broker_heartbeat_ms
-
-    def assignment_interval_ms(self, group_id: str, node: int) -> int:
-        """Return the least time between two target assignments of the group. The broker's value may change at run time, so `node` has to
-        be the coordinator's."""
-        return number_of(self._effective(ASSIGNMENT, self.own.get(group_id, {}), node))
-
-    @cached_property
-    def broker_session_ms(self) -> int:
-        """Return the session timeout of groups that have no own config for it."""
-        return number_of(self._started(f"group.{SESSION}"))
-
-    @cached_property
-    def broker_heartbeat_ms(self) -> int:
-        """Return the heartbeat interval of groups that have no own config for it."""
-        return number_of(self._started(f"group.{HEARTBEAT}"))
+    def number_now(self, group_id: str, name: str, node: int) -> int:
+        """Return the value of a group's config that is a number and whose broker value may change at run time, so that `node` has to be
+        the coordinator's."""
+        return number_of(self.effective(group_id, name, node))
 
     def _started(self, name: str) -> str:
         """Return the value that a broker config had when the broker started."""

@@ -5,19 +5,23 @@ In Kafka: org.apache.kafka.coordinator.group.modern.ModernGroup.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 
 from ..effects import AnyMember
 from .consumer.assignors import Spreads
-from .consumer.orders import MemberTable
+from .consumer.orders import MemberTable, Spot
 from .consumer.states import FIRST_EPOCH
 from .type import GroupType
 
 if TYPE_CHECKING:
+    from ..turn import Turn
+    from .causes import Why
     from .consumer.assignors import Subscription, Target
     from .type import Home
 
@@ -96,6 +100,10 @@ class ModernGroup(GroupType, Generic[S]):
         """True if topics are subscribed to otherwise than by their names, so that all have to be read again."""
         return False
 
+    @abstractmethod
+    def present(self) -> str:
+        """Return the state that follows from the group's epochs and members."""
+
     def change_state(self, state: str) -> str:
         """Change the group's state and return the former state. A transition that does not exist raises AssertionError."""
         before = self.state
@@ -170,3 +178,20 @@ class ModernGroup(GroupType, Generic[S]):
                 changed.append(name)
         if self.recounted is not None:
             self.recounted.update(dict.fromkeys(changed))
+
+
+def settle(turn: Turn, group: ModernGroup[S], why: Why, bumped: bool = False) -> None:
+    """Update the group's state, and emit an event if the state changed or the group epoch was raised."""
+    now = group.present()
+    if now != group.state:
+        turn.group_moved(group, group.change_state(now), why)
+    elif bumped:
+        turn.group_moved(group, now, why)
+
+
+def in_words(group: ModernGroup[S], spots: list[Spot], most: int = 4) -> str:
+    """Return the partitions as text, such as "orders/0, orders/1 and 3 more"."""
+    # The topic names come from the cluster and not from the group, because a member may still have to revoke topics without subscribers.
+    told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in nsmallest(most, spots)]
+    more = f" and {len(spots) - most} more" if len(spots) > most else ""
+    return ", ".join(told) + more if told else "nothing"

@@ -7,7 +7,7 @@ and are restored from the log when another node has loaded it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -28,12 +28,13 @@ from . import causes
 from .causes import Why
 from .classic.type import ClassicGroup
 from .consumer.membership import left_to_classics
-from .consumer.timing import Timing
+from .consumer.timing import OF_CONSUMERS, Timing, TimingKeys
 from .consumer.type import ConsumerGroup
 from .listing import ByPartition, InOneMap, Listing
 from .offsets import retention
 from .offsets.by_topic import ByTopic
 from .offsets.committed import CommittedOffsets
+from .share.type import ShareGroup
 from .type import GroupType
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ if TYPE_CHECKING:
     from ..log.transactions import Marker
     from .configs import GroupConfigs
     from .offsets.commits import Prepared
+    from .share.group import States
 
-TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup, ConsumerGroup)
+TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup, ConsumerGroup, ShareGroup)
 """All types of group that exist. The first one is the type of groups which only ever commit, as in Kafka (`simple` groups)."""
 
 G = TypeVar("G", bound=GroupType)
@@ -61,6 +63,9 @@ class Remembered(msgspec.Struct, frozen=True):
 
 class GroupRegistry:
     """The registry has all groups of the cluster. The first group creates the offsets topic, as the first look-up of a coordinator does."""
+
+    share_states: Callable[[], States]
+    """Returns the stored states of share partitions, which are made on first use. The cluster sets this."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
@@ -141,14 +146,16 @@ class GroupRegistry:
         """Return the group with this id for a request that needs the given type: the existing group, or a new one. Return None if the id is
         used by another type.
 
-        An Empty group of another type is replaced, and the new one takes over its offsets: this is how a group changes from the classic to
-        the consumer protocol and back (KIP-848; GroupMetadataManager.maybeDeleteEmptyClassicGroup)."""
+        An Empty group of another type is replaced if both types allow that (`gives_way`), and the new one takes over its offsets: this is
+        how a group changes from the classic to the consumer protocol and back (KIP-848; GroupMetadataManager.maybeDeleteEmptyClassicGroup).
+        """
         found = self._groups.get(group_id)
         if isinstance(found, kind):
             return found
         if found is None:
             return self.create(turn, group_id, kind, why, recorded)
-        return self.exchange(turn, found, kind, why, recorded) if found.is_empty() else None
+        replaced = found.is_empty() and found.gives_way and kind.gives_way
+        return self.exchange(turn, found, kind, why, recorded) if replaced else None
 
     def exchange(self, turn: Turn, group: GroupType, kind: type[G], why: Why, recorded: bool = False) -> G:
         """Replace the group by a group of the given type, with no members but all committed offsets. A caller whose group has members
@@ -179,13 +186,11 @@ class GroupRegistry:
             downgrade(turn, group, members, self.exchange(turn, group, ClassicGroup, causes.DOWNGRADED))
         group.lost = None
 
-    def timing(self, group_id: str, node: int) -> Timing:
+    def timing(self, group_id: str, node: int, kind: TimingKeys = OF_CONSUMERS) -> Timing:
         """Return the settings of the group that a heartbeat of its members needs."""
         configs = self.configs
-        session, heartbeat = configs.broker_session_ms, configs.broker_heartbeat_ms
-        if group_id in configs.own:
-            session, heartbeat = configs.session_timeout_ms(group_id), configs.heartbeat_interval_ms(group_id)
-        return Timing(session, heartbeat, lambda: configs.assignment_interval_ms(group_id, node))
+        session, heartbeat = configs.number(group_id, kind.session), configs.number(group_id, kind.heartbeat)
+        return Timing(session, heartbeat, lambda: configs.number_now(group_id, kind.assignment, node))
 
     def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool, offsets: CommittedOffsets | None = None) -> G:
         """Create a group of the given type. With `recorded`, it has a group record in the log, as after a JoinGroup that was refused with
@@ -216,10 +221,14 @@ class GroupRegistry:
         """Delete the group with its reserved ids and offsets, so that its id becomes unknown."""
         group.die(turn, why)
         self._forget(group)
+        if isinstance(group, ShareGroup):
+            self.share_states().delete(turn, group.group_id)
 
     def _add(self, turn: Turn, group_id: str, kind: type[G], offsets: CommittedOffsets | None = None) -> G:
         partition = self.hosting.partition_of(group_id)
         group = kind.begin(turn, self.hosting, group_id, partition)
+        if isinstance(group, ShareGroup):
+            group.states = self.share_states
         if offsets is not None:
             group.offsets = offsets
         self._groups[group_id] = group

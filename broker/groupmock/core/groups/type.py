@@ -76,6 +76,9 @@ class GroupType:
     follows_topics: ClassVar[bool]
     """True if groups of this type need calls of `topic_changed`. (For other types a new topic then costs nothing.)"""
 
+    gives_way: ClassVar[bool] = True
+    """True if a group without members is replaced by one of another type that asks for the id (SG-96, SG-98: a share group never is)."""
+
     group_id: str
     partition: int
     home: Home

@@ -8,16 +8,29 @@ from typing import TYPE_CHECKING, Final
 from ..dice import uuid_of
 from ..work import at_once
 from . import names
+from .refusal import TopicRefused
 
 if TYPE_CHECKING:
     from ..turn import Turn
     from .topics import Topic, Topics
 
 TRANSACTION_PARTITIONS: Final = 50  # The default of Kafka's transaction.state.log.num.partitions is 50.
-_REPLICAS: Final = 3  # The default of Kafka's offsets.topic.replication.factor and transaction.state.log.replication.factor is 3.
-_IN_SYNC: Final = 2  # The default of Kafka's transaction.state.log.min.isr is 2.
+SHARE_PARTITIONS: Final = 50  # The default of Kafka's share.coordinator.state.topic.num.partitions is 50.
+_REPLICAS: Final = 3  # The default of Kafka's replication factors of all three topics is 3.
+_IN_SYNC: Final = 2  # The default of Kafka's transaction.state.log.min.isr and share.coordinator.state.topic.min.isr is 2.
 _COMMON: Final = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
-MADE_BY_KAFKA: Final = frozenset((names.OFFSETS_TOPIC, names.TRANSACTION_TOPIC))
+MADE_BY_KAFKA: Final = frozenset((names.OFFSETS_TOPIC, names.TRANSACTION_TOPIC, names.SHARE_TOPIC))
+
+
+def try_make(turn: Turn, topics: Topics, name: str) -> bool:
+    """Create an internal topic if it does not exist, and return whether it exists now. Kafka cannot create it if the name of another topic
+    collides."""
+    try:
+        make(turn, topics, name)
+    except TopicRefused as refused:
+        turn.note("topic_not_created", topic=name, reason=refused.message)
+        return False
+    return True
 
 
 def make(turn: Turn, topics: Topics, name: str) -> Topic:
@@ -33,6 +46,10 @@ def make(turn: Turn, topics: Topics, name: str) -> Topic:
     factor = min(_REPLICAS, len(turn.environment.identity.nodes))
     if name == names.OFFSETS_TOPIC:
         count, own = turn.settings.offsets_topic_num_partitions, {"compression.type": "producer"}
+    elif name == names.SHARE_TOPIC:
+        in_sync = str(min(_IN_SYNC, factor))
+        own = {"cleanup.policy": "delete", "compression.type": "none", "min.insync.replicas": in_sync, "retention.ms": "-1"}
+        count = SHARE_PARTITIONS
     else:
         count = TRANSACTION_PARTITIONS
         own = {

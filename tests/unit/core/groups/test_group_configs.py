@@ -179,7 +179,7 @@ def test_where_a_value_comes_from() -> None:
     assert change(world, "g", (ASSIGNMENT, " +04000 ")) == (0, None)
     assert chain(world, "g", ASSIGNMENT) == ("4000", 8, [(ASSIGNMENT, "4000", 8), *behind])
     configs = world.cluster.groups.configs
-    assert [configs.assignment_interval_ms(group, node=1) for group in ("g", "other")] == [4000, 3000]
+    assert [configs.number_now(group, ASSIGNMENT, node=1) for group in ("g", "other")] == [4000, 3000]
     assert change(world, "g", (ASSIGNMENT, None), operation=DELETE) == (0, None)
     assert chain(world, "g", ASSIGNMENT) == ("3000", 2, behind)
 
@@ -187,18 +187,18 @@ def test_where_a_value_comes_from() -> None:
 def test_what_a_group_goes_by() -> None:
     world = LogWorld()
     configs = world.cluster.groups.configs
-    assert (configs.session_timeout_ms("g"), configs.heartbeat_interval_ms("g"), configs.assignment_interval_ms("g", node=1)) == (
+    assert (configs.number("g", SESSION), configs.number("g", HEARTBEAT), configs.number_now("g", ASSIGNMENT, node=1)) == (
         45_000,
         5000,
         1000,
     )
     assert change(world, "g", (SESSION, "50000"), (HEARTBEAT, " 6000"), (ASSIGNMENT, "0")) == (0, None)
-    assert (configs.session_timeout_ms("g"), configs.heartbeat_interval_ms("g"), configs.assignment_interval_ms("g", node=1)) == (
+    assert (configs.number("g", SESSION), configs.number("g", HEARTBEAT), configs.number_now("g", ASSIGNMENT, node=1)) == (
         50_000,
         6000,
         0,
     )
-    assert configs.session_timeout_ms("other") == 45_000
+    assert configs.number("other", SESSION) == 45_000
 
 
 BELOW: Final = "{key} must be greater than or equal to group.{kind}.min.{rest}"
@@ -345,7 +345,7 @@ def test_settings_outlive_their_group() -> None:
     assert change(world, "g", (SESSION, "50000")) == (0, None)
     assert world.ask(42, 2, DeleteGroupsRequest(groups_names=["g"])).results[0].error_code == 0
     assert world.cluster.groups.find("g") is None
-    assert world.cluster.groups.configs.session_timeout_ms("g") == 50_000
+    assert world.cluster.groups.configs.number("g", SESSION) == 50_000
 
 
 def test_topics_are_listed_by_their_hash_codes() -> None:

@@ -14,18 +14,10 @@ import msgspec
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
+from ..refused import Refused
 from .group import Group, Member
 from .orders import Spot
 from .states import AWAY, JOINING, LEAVING
-
-
-class Refused(Exception):
-    """The heartbeat is refused with Kafka's error code and message, and nothing was changed."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
-        self.text = text
 
 
 class Beat(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from ...effects import Lease
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
+from ..modern import settle
 from . import membership, reconciliation, subscription, targets, timing
 from .beat import Beat
 from .group import ClassicSide, Departure, Group, Member
@@ -95,7 +96,7 @@ def join(
         timing.renew(turn, group, member, classic.session_timeout_ms)
         timing.await_sync(turn, group, member)
         if bumped or group.state != group.present():
-            membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), bumped)
+            settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), bumped)
         done(turn, _joined(member, member.epoch))
 
     def computing(turn: Turn) -> Steps[None]:

@@ -13,6 +13,7 @@ from ...turn import Turn
 from ...work import A_FEW
 from .. import causes
 from ..causes import Why
+from ..modern import settle
 from . import membership, subscription, targets, timing
 from .beat import Beat, sender
 from .group import Group, Member
@@ -124,7 +125,7 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
         group.judge_anew(settled=moved)
     timing.renew(turn, group, member, settings.session_ms)
     if moment.bumped or group.state != group.present():
-        membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
+        settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
     told = None
     if changed or beat.epoch == JOINING or beat.is_full:
         # If this heartbeat computed an assignment, the answer has the partitions in the order of that computation, even if they are

@@ -4,7 +4,6 @@ consumerGroupLeave, classicGroupLeaveToConsumerGroup)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,25 +14,16 @@ from groupmock_codec.messages.k13_leave_group import MemberIdentity
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
+from ..modern import in_words, settle
 from . import reconciliation, targets, timing
 from .beat import Beat
 from .group import Departure, Group, Member, no_session
-from .orders import Spot
 from .reconciliation import Owned
 from .states import JOINING, Progress
 
 if TYPE_CHECKING:
     from ...re2j.matching import Matcher
     from .assignors import Steps
-
-
-def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
-    """Update the group's state, and emit an event if the state changed or the group epoch was raised."""
-    now = group.present()
-    if now != group.state:
-        turn.group_moved(group, group.change_state(now), why)
-    elif bumped:
-        turn.group_moved(group, now, why)
 
 
 def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[Member, str | None, Why | None]:
@@ -141,14 +131,6 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
         what, why = "reconciled", causes.reconciled(member.member_id, member.epoch, has, awaited)
     turn.member_changed(group, member.member_id, what, why, member)
     return before[2] != member.assigned.keys()
-
-
-def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
-    """Return the partitions as text, such as "orders/0, orders/1 and 3 more"."""
-    # The topic names come from the cluster and not from the group, because a member may still have to revoke topics without subscribers.
-    told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in nsmallest(most, spots)]
-    more = f" and {len(spots) - most} more" if len(spots) > most else ""
-    return ", ".join(told) + more if told else "nothing"
 
 
 def fence(turn: Turn, group: Group, member: Member) -> None:

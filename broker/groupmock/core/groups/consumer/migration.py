@@ -30,8 +30,9 @@ from ..classic.group import Member as ClassicMember
 from ..classic.group import StoredGroup, lists
 from ..classic.subscription import Subscribed
 from ..classic.vote import select_protocol
-from . import membership, timing
-from .beat import Refused
+from ..modern import settle
+from ..refused import Refused
+from . import timing
 from .classic_members import HIGHEST_SUBSCRIPTION, assignment_bytes
 from .group import ClassicSide, Group, Member
 from .orders import Held, Spot
@@ -125,7 +126,7 @@ def upgrade(turn: Turn, old: ClassicGroup, new: Group, why: Why) -> None:
     for member in found:
         assert member.classic is not None
         timing.renew(turn, new, member, member.classic.session_timeout_ms)
-    membership.settle(turn, new, why)
+    settle(turn, new, why)
 
 
 def _as_consumer(group: Group, old: ClassicMember, generation: int, chosen: str) -> Member:

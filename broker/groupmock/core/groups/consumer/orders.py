@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, filled_order, room_for
 from ...java.hashes import java_hash, spread_bits, uuid_hash
@@ -15,6 +15,7 @@ from ...java.tables import Timeline
 if TYPE_CHECKING:
     from .assignors import Target
 
+P = TypeVar("P", bound=Iterable[int])
 Spot = tuple[bytes, int]
 """A partition as a pair of topic id and partition index."""
 Held = dict[Spot, int]
@@ -48,11 +49,14 @@ class MemberTable(Timeline):
 
     def add(self, member_id: str) -> None:
         """Add a member that is not yet in the table. It is put twice, by the records of its subscription and of its assignment."""
+        self.enter(member_id)
+        self.put_again()
+
+    def enter(self, member_id: str) -> None:
+        """Put a member that is not yet in the table."""
         before = self.capacity
         self._hashes[member_id] = hashed = java_hash(member_id)
-        spread = spread_bits(hashed)
         self.put(new=True)
-        self.put(new=False)
         if self.capacity != before:
             self._arrange()
             return
@@ -60,7 +64,14 @@ class MemberTable(Timeline):
         at = bisect_left(self._slots, slot)
         self._slots.insert(at, slot)
         self._order.insert(at, member_id)
-        self._spreads.insert(at, spread)
+        self._spreads.insert(at, spread_bits(hashed))
+
+    def put_again(self) -> None:
+        """Put a member that is in the table, which may grow by that."""
+        before = self.capacity
+        self.put(new=False)
+        if self.capacity != before:
+            self._arrange()
 
     def discard(self, member_id: str) -> None:
         """Remove a member if it is in the table."""
@@ -82,7 +93,13 @@ class MemberTable(Timeline):
 
 def by_topic(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
     """Group the partitions by topic: topics in the order of a hash map of topic ids, partitions in the order of a hash set."""
-    return [(topic, java_order(indexes, int)) for topic, indexes in _in_order(_grouped(spots), java_order)]
+    return in_log(_grouped(spots))
+
+
+def in_log(parts: Mapping[bytes, Iterable[int]]) -> list[tuple[bytes, list[int]]]:
+    """Return partitions by topic in the order of the records of an assignment: topics in the order of a hash map of topic ids, partitions
+    in the order of a hash set."""
+    return [(topic, java_order(indexes, int)) for topic, indexes in _in_order(dict(parts), java_order)]
 
 
 def held(assigned: Iterable[Spot], revoking: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
@@ -102,9 +119,7 @@ def _grouped(spots: Iterable[Spot]) -> dict[bytes, list[int]]:
     return found
 
 
-def _in_order(
-    found: dict[bytes, list[int]], order: Callable[[Iterable[bytes], Callable[[bytes], int]], list[bytes]]
-) -> list[tuple[bytes, list[int]]]:
+def _in_order(found: Mapping[bytes, P], order: Callable[[Iterable[bytes], Callable[[bytes], int]], list[bytes]]) -> list[tuple[bytes, P]]:
     return [(topic, found[topic]) for topic in order(found, uuid_hash)]
 
 

@@ -13,8 +13,8 @@ from ...dice import Dice
 from ...timers import Timers
 from ...turn import Turn
 from ...work import Work
+from ..refused import Refused
 from .assignors import NoTarget
-from .beat import Refused
 from .classic_members import JoinRefused
 from .group import Group
 

@@ -17,8 +17,8 @@ from ...budget import take
 from ...effects import FOR_EVER, TimerFired
 from ...turn import Turn
 from .. import causes
-from . import membership
-from .beat import Refused
+from ..modern import settle
+from ..refused import Refused
 from .group import Group, Resolved
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
     for regex, reason in refusals.items():
         turn.note("expression_given_up", group=group.group_id, expression=regex, reason=reason)
     if why is not None:
-        membership.settle(turn, group, why, bumped=True)
+        settle(turn, group, why, bumped=True)
 
 
 def _take(group: Group, resolved: dict[str, Resolved]) -> causes.Why | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from groupmock_codec.units import NS_PER_MS
 
 from ...settings import listed
 from ...turn import Turn
+from ..modern import ModernGroup
 from .assignors import ASSIGNORS, Effort, Steps, Subscription, Target, assign, subscription_of
 from .assignors import Member as Seen
 from .group import Group, Member
@@ -18,7 +19,7 @@ from .timing import Timing
 NOTHING_NAMED: Final = Subscription((), 0)
 
 
-def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
+def may_compute(turn: Turn, group: ModernGroup[Any], timing: Timing) -> bool:
     """True if a new target assignment is needed, and the last one was computed long enough ago. The first target is never delayed
     (CG-106)."""
     if group.generation == group.assignment_epoch:
@@ -37,7 +38,7 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
     instead_of = replaced if replaced != heard.member_id and turn.quirks.replacement_has_no_target else None
     alike, effort = group.judge() if alike is None else alike, Effort()
     members = yield from _members(group, heard, names, instead_of, effort)
-    targets = yield from assign(assignor, members, group.topics, instead_of, alike=alike, effort=effort)
+    targets = yield from assign(ASSIGNORS[assignor], members, group.topics, instead_of, alike=alike, effort=effort)
     group.assign(targets, turn.now, assignor)
 
 

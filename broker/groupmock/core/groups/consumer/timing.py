@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, NamedTuple
 
 import msgspec
 
 from groupmock_codec.units import NS_PER_MS
 
+from ...effects import Leased
 from ...turn import Turn
+from ..type import GroupType
 from .group import Group, Member
 
 
@@ -22,7 +25,19 @@ class Timing(msgspec.Struct, frozen=True):
     assignment_ms: Callable[[], int]
 
 
-def renew(turn: Turn, group: Group, member: Member, session_timeout_ms: int) -> None:
+class TimingKeys(NamedTuple):
+    """The names of the configs of a group from which the values of `Timing` come."""
+
+    session: str
+    heartbeat: str
+    assignment: str
+
+
+OF_CONSUMERS: Final = TimingKeys("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms")
+OF_SHARES: Final = TimingKeys("share.session.timeout.ms", "share.heartbeat.interval.ms", "share.assignment.interval.ms")
+
+
+def renew(turn: Turn, group: GroupType, member: Leased, session_timeout_ms: int) -> None:
     """Restart the member's session after an accepted heartbeat, with the present timeout of the group (CG-81, CG-84)."""
     member.session_timeout_ms = session_timeout_ms
     deadline = turn.now + member.session_timeout_ms * NS_PER_MS
@@ -68,7 +83,7 @@ def stop(turn: Turn, group: Group, member_id: str) -> None:
     stop_classic(turn, group, member_id)
 
 
-def silence(member: Member, now: int) -> int | None:
+def silence(member: Leased, now: int) -> int | None:
     """Return the ns since the member's last accepted heartbeat, or None if the member has no session."""
     if not member.session.live:
         return None

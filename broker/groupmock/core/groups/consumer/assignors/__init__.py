@@ -37,7 +37,7 @@ ASSIGNORS: Final[dict[str, Assignor]] = {"uniform": _uniform, "range": range_ass
 
 
 def assign(
-    assignor: str,
+    assignor: Assignor,
     members: Sequence[Member],
     topics: Mapping[str, tuple[bytes, int]],
     replaced: str | None = None,
@@ -48,17 +48,17 @@ def assign(
     """Compute the target assignment of each member, by member id. If the new target has the same partitions as the old one, it is the old
     object, in its old order.
 
-    `assignor`: a name in ASSIGNORS. `members`: in the order of the coordinator's member table, followed by the heartbeating member if it
-    is new. `topics`: name -> (id of 16 bytes, number of partitions), for existing topics. `replaced`: the id of a static member in the
-    list, whose place the last member takes and whose target the last member has; it is left out, and the last member has no stored target
-    yet. `alike`: whether all subscribe alike, as Kafka decides it (`consumer.Group.alike`)."""
+    `assignor`: a value of ASSIGNORS, or that of share groups. `members`: in the order of the coordinator's member table, followed by the
+    heartbeating member if it is new. `topics`: name -> (id of 16 bytes, number of partitions), for existing topics. `replaced`: the id of a
+    static member in the list, whose place the last member takes and whose target the last member has; it is left out, and the last member
+    has no stored target yet. `alike`: whether all subscribe alike, as Kafka decides it (`consumer.Group.alike`)."""
     if not members:
         return {}
     effort = effort or Effort()
     group = Group([members[number] for number in _member_order(members, replaced)], alike, dict(topics.values()))
     if len(members) > A_FEW:
         yield
-    computed = yield from ASSIGNORS[assignor](group, effort)
+    computed = yield from assignor(group, effort)
     newcomer = None if replaced is None else members[-1].member_id
     found = {}
     for one in group.members:

@@ -37,10 +37,13 @@ class Draft:
 
     def remove(self, topic: bytes, partition: int) -> None:
         """Remove a partition, and with the topic's last partition the topic."""
-        partitions = self._sets[topic]
-        partitions.remove(partition)
-        if not partitions:
+        self.take(topic, partition)
+        if not self._sets[topic]:
             self.drop(topic)
+
+    def take(self, topic: bytes, partition: int) -> None:
+        """Remove a partition but not the topic, which may have no partitions then (share groups; SG-62)."""
+        self._sets[topic].remove(partition)
 
     def drop(self, topic: bytes) -> None:
         self._topics.remove(topic)
