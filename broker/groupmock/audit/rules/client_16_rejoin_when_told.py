@@ -47,15 +47,15 @@ A -> 0 generation_id=2
     also_broken: ClassVar[dict[str, str]] = {
         # The coordinator removes B when the rebalance timeout has passed, and B hears of that at once.
         "fast-heartbeats": """
-member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
+member *: session_timeout_ms=3000 rebalance_timeout_ms=3000
 do stable2(A, B)
 A: JoinGroup -> parked
 B: Heartbeat -> 27
-repeat 9
-pause 100
+repeat 6
+pause 400
 B: Heartbeat -> 27
 end
-pause 101
+pause 700
 B: Heartbeat -> 25
 A -> 0 generation_id=2
 """,

@@ -68,11 +68,13 @@ B: JoinGroup -> 0
     @closed
     def given_up(self, link: Link) -> Judgements:
         """Note that the client closed its connection while its JoinGroup was unanswered. If it comes back with the same id, it was not
-        patient enough."""
+        patient enough. A proxy may see the end of the connection after that, because it waits for the answer until then."""
         if link.closed is None or link.closed[1] != "client":
             return
         for x in link.open.values():
-            if x.key == JOIN_GROUP and x.member is not None and self._too_soon(waited := link.closed[0] - x.received, x.member):
+            if x.key == JOIN_GROUP and x.member is not None and x.member.wish is not x:
+                yield from self._came_back(x)
+            elif x.key == JOIN_GROUP and self._too_soon(waited := link.closed[0] - x.received, x.member):
                 x.member.notes[self.code] = x, waited
         left: Exchange | None = link.notes.get(self.code)
         if left is not None and left.abandoned and left.answered is not None and link.closed[0] - left.answered < GRACE_NS:

@@ -29,8 +29,7 @@ do stable1(A)
 A: JoinGroup -> 0
 """
     broken = """
-do enter(A)
-A -> 0 generation_id=1 eventually
+do stable1(A)
 A: JoinGroup protocols=[p("range"), p("roundrobin")] -> 0
 """
 

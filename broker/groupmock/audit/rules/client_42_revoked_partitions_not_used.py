@@ -31,7 +31,7 @@ B -> 0
 B: SyncGroup -> parked
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told(held("$t1", 1)))] -> 0
 B -> 0
-pause 1
+pause 300
 A: Heartbeat -> 0
 A: Heartbeat -> 0
 A: Fetch v12 topics=[read($t1, {read}, 0)] -> any
