@@ -72,9 +72,11 @@ B: JoinGroup -> 0
         if link.closed is None or link.closed[1] != "client":
             return
         for x in link.open.values():
-            if x.key == JOIN_GROUP and x.member is not None and x.member.wish is not x:
+            if x.key != JOIN_GROUP or x.member is None:
+                continue
+            if x.member.wish is not x:
                 yield from self._came_back(x)
-            elif x.key == JOIN_GROUP and self._too_soon(waited := link.closed[0] - x.received, x.member):
+            elif self._too_soon(waited := link.closed[0] - x.received, x.member):
                 x.member.notes[self.code] = x, waited
         left: Exchange | None = link.notes.get(self.code)
         if left is not None and left.abandoned and left.answered is not None and link.closed[0] - left.answered < GRACE_NS:
