@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from cryptography.x509 import Name
 
 _PART: Final = r"(?:\\.|[^\\/])*"
-RULE: Final = re.compile(rf"\s*(?:(?P<default>DEFAULT)|RULE:(?P<pattern>{_PART})/(?P<replacement>{_PART})/(?P<case>[LU]?))\s*(?:,|$)")
+RULE: Final = re.compile(rf"\s*(?:(?P<default>DEFAULT)|RULE:(?P<pattern>{_PART})/(?P<replacement>{_PART})/(?P<case>[LU]?)|)\s*(?:,|$)")
+PART: Final = re.compile(r"\\(.)|\$(\d+)|(.)", re.DOTALL)
+"""A part of a replacement: an escaped character, the number of a group, or another character."""
 KNOWN: Final = {
     "2.5.4.3": "CN", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.10": "O", "2.5.4.11": "OU", "2.5.4.6": "C", "2.5.4.9": "STREET",
     "0.9.2342.19200300.100.1.25": "DC", "0.9.2342.19200300.100.1.1": "UID",
@@ -40,20 +42,20 @@ class Rule(NamedTuple):
 
 def rules_of(text: str) -> tuple[Rule, ...]:
     """Parse the value of the setting. Raises BadRules."""
-    rules, at = [], 0
-    while at < len(text.rstrip()):
+    rules, at, text = [], 0, text.strip()
+    while at < len(text):
         found = RULE.match(text, at)
         if found is None:
             raise BadRules(f"no rule begins at {text[at : at + 40]!r}: write RULE:PATTERN/REPLACEMENT/ (L or U may follow), or DEFAULT")
         if found["default"]:
             rules.append(Rule(None))
-        else:
+        elif found["pattern"] is not None:
             try:
                 rules.append(Rule(re.compile(found["pattern"]), found["replacement"], found["case"]))
             except re.error as wrong:
                 raise BadRules(f"{found['pattern']!r} is no regular expression: {wrong}") from None
         at = found.end()
-    return tuple(rules) or (Rule(None),)
+    return tuple(rules)
 
 
 def mapped(name: str, rules: tuple[Rule, ...]) -> str:
@@ -61,16 +63,30 @@ def mapped(name: str, rules: tuple[Rule, ...]) -> str:
     for rule in rules:
         if rule.pattern is None:
             return name
-        found = rule.pattern.fullmatch(name)
-        if found is not None:
-            made = re.sub(r"\$(\d)", partial(_group, found), rule.replacement)
+        if rule.pattern.fullmatch(name):
+            # Java's replaceAll goes on after the whole name, so that .* also matches the nothing behind it.
+            made = rule.pattern.sub(partial(_expanded, rule.replacement), name)
             return made.lower() if rule.case == "L" else made.upper() if rule.case == "U" else made
     raise NoPrincipal(f"no rule of ssl.principal.mapping.rules matches {name}")
 
 
-def _group(found: re.Match[str], part: re.Match[str]) -> str:
-    """Return what a group of the pattern has matched, for $1 and the like in a replacement."""
-    return found[int(part[1])] or ""
+def _expanded(replacement: str, found: re.Match[str]) -> str:
+    """Return the text that replaces a match, as java.util.regex.Matcher.appendReplacement makes it. A $ with the number of a group that is
+    not there stays as it is, if the pattern has groups at all. Raises NoPrincipal."""
+    groups, text = len(found.groups()), ""
+    for escaped, digits, plain in PART.findall(replacement):
+        if not digits:
+            if plain == "$":
+                raise NoPrincipal(f"a $ without a number in the replacement {replacement} of ssl.principal.mapping.rules")
+            text += escaped or plain
+            continue
+        number, used = int(digits[0]), 1
+        while used < len(digits) and int(digits[: used + 1]) <= groups:
+            number, used = int(digits[: used + 1]), used + 1
+        if number > groups and not groups:
+            raise NoPrincipal(f"${digits} in the replacement {replacement} of ssl.principal.mapping.rules names no group")
+        text += (f"${digits[:used]}" if number > groups else found[number] or "") + digits[used:]
+    return text
 
 
 def distinguished_name(certificate: bytes) -> str:

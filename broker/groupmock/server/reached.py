@@ -1,4 +1,4 @@
-"""What a client has to be told to reach a listener of a running cluster."""
+"""Tells clients how to reach a listener of a running cluster."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from joserfc import jwk, jws
+from joserfc.errors import SecurityWarning
 from joserfc.util import urlsafe_b64encode
 from sasl_dialogues import Dialogue, Talk, bearer, differences, played
 
@@ -49,14 +51,16 @@ def rsa(kid: str, bits: int = 2048, **more: str) -> jwk.RSAKey:
     return jwk.RSAKey.generate_key(bits, {"kid": kid, **more}, private=True)
 
 
-KEYS: dict[str, Any] = {
-    "rsa": rsa("rsa"), "rs256": rsa("rs256", alg="RS256", use="sig"), "short": rsa("short", 1024), "enc": rsa("enc", use="enc"),
-    "ops": rsa("ops"), "large": rsa("large", 4096),
-    **{name: jwk.ECKey.generate_key(curve, {"kid": name}, private=True)
-       for name, curve in {"p256": "P-256", "p384": "P-384", "p521": "P-521", "k1": "secp256k1"}.items()},
-    "ed": jwk.OKPKey.generate_key("Ed25519", {"kid": "ed"}, private=True),
-    "oct": jwk.OctKey.generate_key(256, {"kid": "oct"}),
-}  # fmt: skip
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", SecurityWarning)
+    KEYS: dict[str, Any] = {
+        "rsa": rsa("rsa"), "rs256": rsa("rs256", alg="RS256", use="sig"), "short": rsa("short", 1024), "enc": rsa("enc", use="enc"),
+        "ops": rsa("ops"), "large": rsa("large", 4096),
+        **{name: jwk.ECKey.generate_key(curve, {"kid": name}, private=True)
+           for name, curve in {"p256": "P-256", "p384": "P-384", "p521": "P-521", "k1": "secp256k1"}.items()},
+        "ed": jwk.OKPKey.generate_key("Ed25519", {"kid": "ed"}, private=True),
+        "oct": jwk.OctKey.generate_key(256, {"kid": "oct"}),
+    }  # fmt: skip
 STRANGER = rsa("rsa")
 
 

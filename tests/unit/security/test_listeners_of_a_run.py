@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cases import for_each
+from cryptography import x509
 from sasl_client import PASSWORD, SaslClient, rig
 
 from groupmock import Broker, CannotStart, ConfigError
@@ -156,6 +157,16 @@ def test_certificates_of_the_user_are_served(tmp_path: Path) -> None:
         assert broker.security().ca is None
         host, _, port = broker.bootstrap.rpartition(":")
         assert "BEGIN CERTIFICATE" in ssl.get_server_certificate((host, int(port)), ca_certs=str(tmp_path / "ca.pem"))
+
+
+def test_throw_away_certificate_names_the_hosts_that_clients_are_told(tmp_path: Path) -> None:
+    listeners = {"TLS": "SSL://127.0.0.1:0", "LOCAL": "SSL://[::1]:0"}
+    with Broker(listeners=listeners, advertise="kafka.example", tls_dir=tmp_path) as broker:
+        assert broker.security("TLS").bootstrap.startswith("kafka.example:")
+    certificate = x509.load_pem_x509_certificate((tmp_path / "server.pem").read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert set(names.get_values_for_type(x509.DNSName)) == {"localhost", "kafka.example"}
+    assert {str(each) for each in names.get_values_for_type(x509.IPAddress)} == {"127.0.0.1", "::1"}
 
 
 def test_certificate_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:

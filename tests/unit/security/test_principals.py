@@ -28,7 +28,10 @@ def test_name_is_printed_as_java_prints_it() -> None:
         ("RULE:^CN=(.*?),.*$/$1/", "carla"),
         ("RULE:^CN=(.*?),.*$/$1/U", "CARLA"),
         ("RULE:^CN=(.*?),O=(.*?),.*$/$1@$2/L", "carla@made up"),
-        ("RULE:^CN=bert,.*$/b/, RULE:.*/other/, DEFAULT", "other"),
+        ("RULE:^CN=bert,.*$/b/, RULE:.+/other/, DEFAULT", "other"),
+        ("RULE:.*/other/", "otherother"),  # Java's replaceAll also replaces the nothing behind the name.
+        (", RULE:^CN=(.*?),.*$/$1$2-$10-$01\\$1/ ,", "carla$2-carla0-carla$1"),
+        ("RULE:^(CN)=(x)?.*$/[$2]/", "[]"),
         ("RULE:CN=carla/x/, DEFAULT", CARLA),
     ],
 )
@@ -37,8 +40,9 @@ def test_first_rule_that_matches_the_whole_name_counts(rules: str, principal: st
 
 
 def test_name_that_no_rule_matches_has_no_principal() -> None:
-    with pytest.raises(NoPrincipal, match="carla"):
-        mapped(CARLA, rules_of("RULE:CN=bert/b/"))
+    for rules in ("RULE:CN=bert/b/", "", ",", "RULE:.+/$1/", "RULE:.+/$/"):
+        with pytest.raises(NoPrincipal):
+            mapped(CARLA, rules_of(rules))
 
 
 @for_each("rules", ["RULE:(/x/", "RULE:abc", "NONE", "DEFAULT DEFAULT"])
