@@ -23,6 +23,7 @@ from rig_journal import never
 from groupmock.audit.inside import subscription
 from groupmock.core.groups.causes import CAUSES
 from groupmock.journal.file import FileSink
+from groupmock.rounds import ownership_maps
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import jobs, play_one
@@ -155,6 +156,33 @@ def test_moves_of_processes_with_one_client_id_are_those_of_the_ownership_map(
     assert [(line["group"], line["rebalance"], line["moved_processes"]) for line in table[run] if line["moved_processes"] is not None] == [
         (line.group, line.rebalance, line.moved_processes) for line in lines
     ]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_times_without_an_owner_are_those_of_the_ownership_map(
+    seed: int, journals: dict[str, list[Row]], table: dict[str, list[Row]]
+) -> None:
+    """The members of these histories lose connections and go on by others, which gives them their partitions back."""
+    run = f"namesakes {seed}"
+    lines = [line for line in table[run] if line["unowned_ns"] is not None]
+    (found,) = ownership_maps(journals[run][1:]).values()
+    gaps = [[gap.lasted(0, gap.until) for gap in each.gaps if gap.until is not None] for each in found.rebalances]
+    assert [(line["rebalance"], line["unowned"], line["unowned_ns"]) for line in lines] == [
+        (each.number, len(times), sum(times)) for each, times in zip(found.rebalances, gaps, strict=True)
+    ]
+    assert sum(map(sum, gaps)) > 0
+
+
+def test_members_of_the_histories_go_on_by_another_connection(journals: dict[str, list[Row]]) -> None:
+    for seed in SEEDS:
+        joined: set[tuple[str, int]] = set()
+        went_on = 0
+        for row in journals[f"namesakes {seed}"][1:]:
+            if row["kind"] == "request" and row["api_name"] in ("JoinGroup", "Heartbeat") and row["message"]["member_id"]:
+                pair = (row["message"]["member_id"], row["connection"])
+                went_on += row["api_name"] == "Heartbeat" and pair not in joined
+                joined |= {pair} if row["api_name"] == "JoinGroup" else set()
+        assert went_on > 0, seed
 
 
 def test_a_consumer_group_has_epochs_for_generations(table: dict[str, list[Row]]) -> None:

@@ -56,14 +56,14 @@ def _act(stage: Stage, dice: random.Random, member: Consumer, action: str, group
 def restarts(
     seed: int, names: tuple[str, ...] = ("anna", "app~1", "app~2", "app~3"), steps: int = 16, sinks: Sequence[Sink] = ()
 ) -> list[Row]:
-    """Return the rows of a group whose processes start, stop, are killed and lose their connection at random. After each of these the
-    group settles, as far as its members are alive."""
+    """Return the rows of a group whose processes start, stop, are killed and lose their connection at random. Some go on by another
+    connection. After each of these the group settles, as far as its members are alive."""
     dice = random.Random(seed)
     stage = Namesakes({"orders": 7}, sinks=sinks)
     alive: dict[str, Consumer] = {}
     for _ in range(steps):
         name = dice.choice(names)
-        action = dice.choice(("stop", "kill", "lose the connection", "nothing"))
+        action = dice.choice(("stop", "kill", "lose the connection", "go on by another", "nothing"))
         if name not in alive:
             alive[name] = stage.consumer(name, session_ms=6000, rebalance_ms=6000)
         elif action == "stop":
@@ -74,6 +74,12 @@ def restarts(
         elif action == "lose the connection":
             stage.hang_up(name)
             stage.sleep(dice.choice((0, 700)))
+        elif action == "go on by another" and alive[name].generation >= 0:
+            for _ in range(dice.choice((1, 2))):
+                stage.hang_up(name)
+                stage.sleep(dice.choice((0, 700)))
+                alive[name].beat()
+                stage.sleep(dice.choice((0, 300)))
         _settle(stage, list(alive.values()))
         for member in alive.values():
             member.commit({("orders", 0): 1})

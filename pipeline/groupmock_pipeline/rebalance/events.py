@@ -13,7 +13,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
 
 from ..clients import IDENTIFIED, SOFTWARE_TOLD
@@ -32,10 +32,11 @@ GONE: Final = ("removed", "replaced", "fenced", "away")
 """The changes in a member row after which the member owns nothing."""
 
 MOVED, MEMBER, COMMAND = "moved", "member", "command"
-JOIN, JOINED, TOLD, SYNCED, CLOSED = "join", "joined", "told", "synced", "closed"
+JOIN, JOINED, TOLD, SYNCED, CLOSED, ALIVE = "join", "joined", "told", "synced", "closed", "alive"
 """The values of the column `event`. MOVED, MEMBER and COMMAND are rows of these kinds. JOIN is a JoinGroup request, or a
 ConsumerGroupHeartbeat with epoch 0. JOINED is the leader's JoinGroup reply, TOLD the leader's SyncGroup request. SYNCED is a reply to
-SyncGroup, or to a heartbeat, with the member's assignment. CLOSED is the end of a connection by which a member joined."""
+SyncGroup, or to a heartbeat, with the member's assignment. CLOSED is the end of a connection that a member used. ALIVE is a heartbeat or
+commit of a member by another connection than it joined by: after the end of that one the member goes on."""
 
 GROUP: Final = ("run", "group")
 OF_CONNECTION: Final = "over (partition by run, connection)"
@@ -73,10 +74,12 @@ def _read(rows: DataFrame) -> DataFrame:
     asks, answers = "(kind = 'request')", "(kind = 'reply')"
     joins, syncs, beats = (f"(api_key = {key})" for key in (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT))
     any_of_them = f"({joins} or {syncs} or {beats})"
-    exchanged = f"({asks} and ({any_of_them} or api_key = {API_VERSIONS})) or ({answers} and {any_of_them})"
+    lives = f"(api_key in {(HEARTBEAT, OFFSET_COMMIT)})"
+    exchanged = f"({asks} and ({any_of_them} or {lives} or api_key = {API_VERSIONS})) or ({answers} and {any_of_them})"
     read = rows.where(f"{exchanged} or kind in {(MOVED, MEMBER, COMMAND, 'close')}").withColumns(wire.said())
     accepted = "error is null and coalesce(delivered, true)"
     event = f"""case when {asks} and ({joins} or ({beats} and said.member_epoch = 0)) then '{JOIN}'
+        when {asks} and ({lives} or ({beats} and said.member_epoch > 0)) then '{ALIVE}'
         when {asks} and {syncs} and size(said.assignments) > 0 then '{TOLD}'
         when {answers} and {joins} and error is null and size(said.members) > 0 then '{JOINED}'
         when {answers} and {syncs} and {accepted} and {wire.READABLE} then '{SYNCED}'
@@ -101,7 +104,8 @@ def _read(rows: DataFrame) -> DataFrame:
 
 def _paired(read: DataFrame) -> DataFrame:
     """Add group and member id to the half of an exchange that lacks them, `accepted` (the answer has no error, or there is none yet),
-    and the connection's `software` and `joiners` {group, member_id}."""
+    and the connection's `software` and `users` {group, member_id}. Heartbeats and commits are dropped if their member joined by this
+    connection before, as nearly all did."""
     known = read.selectExpr(
         "*",
         f"first(case when kind = 'request' then struct(`group`, member_id) end, true) {OF_EXCHANGE} as asked",
@@ -112,15 +116,19 @@ def _paired(read: DataFrame) -> DataFrame:
         "coalesce(member_id, asked.member_id, case when kind = 'request' then answer.member_id end) as member_id",
         "answer.error is null as accepted",
     )
-    joiner = f"case when event = '{JOIN}' and `group` is not null and member_id is not null then struct(`group`, member_id) end"
+    named = "`group` is not null and member_id is not null then struct(`group`, member_id"
+    earlier = "exists(joins, joined -> joined.`group` = `group` and joined.member_id = member_id and joined.line < line)"
     return known.selectExpr(
-        "* except (software)", f"{SOFTWARE_TOLD} {OF_CONNECTION} as software", f"collect_set({joiner}) {OF_CONNECTION} as joiners"
-    )
+        "* except (software)",
+        f"{SOFTWARE_TOLD} {OF_CONNECTION} as software",
+        f"collect_list(case when event = '{JOIN}' and {named}, line) end) {OF_CONNECTION} as joins",
+        f"collect_set(case when event in {(JOIN, ALIVE)} and {named}) end) {OF_CONNECTION} as users",
+    ).where(f"coalesce(event != '{ALIVE}', true) or (member_id is not null and not {earlier})")
 
 
 def _of_groups(paired: DataFrame) -> DataFrame:
-    """Return the events, each with the group that it concerns. The end of a connection is an event of every member that joined by it."""
-    whose = f"inline(case when event = '{CLOSED}' then joiners else array(struct(`group`, member_id)) end)"
+    """Return the events, each with the group that it concerns. The end of a connection is an event of every member that used it."""
+    whose = f"inline(case when event = '{CLOSED}' then users else array(struct(`group`, member_id)) end)"
     found = paired.where("event is not null").selectExpr(
         "day", "run", whose, "line", "at", *OF_LEDGER, "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
         *(f"case when event = '{JOIN}' then {text} end as {name}" for name, text in IDENTIFIED.items()),
@@ -173,14 +181,14 @@ def replaced() -> str:
 def _arrivals() -> str:
     """Return SQL of what an event says about who is connected: a list of `processes.ARRIVAL`."""
     came = processes.arrival(processes.COMES, "member_id", "coalesce(group_instance_id, client_id)")
-    by = f"last(case when event = '{JOIN}' then connection end, true) {PAST_OF_MEMBER}"
+    by = f"last(case when event in {(JOIN, ALIVE)} then connection end, true) {PAST_OF_MEMBER}"
     one = {
         f"event = '{MEMBER}' and what = 'replaced'": f"array({processes.arrival(processes.GOES, replaced())}, {came})",
         f"event = '{MEMBER}' and what = 'added'": f"array({came})",
         f"event = '{MEMBER}' and what in ('removed', 'refused')": f"array({processes.arrival(processes.GOES, 'member_id')})",
         f"event = '{MEMBER}' and what in {GONE}": f"array({processes.arrival(processes.HANGS_UP, 'member_id')})",
         f"event = '{CLOSED}' and {by} = connection": f"array({processes.arrival(processes.HANGS_UP, 'member_id')})",
-        f"event = '{JOIN}' and named": f"array({processes.arrival(processes.AGAIN, 'member_id')})",
+        f"(event = '{JOIN}' and named) or event = '{ALIVE}'": f"array({processes.arrival(processes.AGAIN, 'member_id')})",
     }
     cases = " ".join(f"when {when} then {what}" for when, what in one.items())
     return f"case {cases} else cast(array() as array<{processes.ARRIVAL}>) end"

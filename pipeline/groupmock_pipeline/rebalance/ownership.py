@@ -2,7 +2,7 @@
 
 A member owns what a SyncGroup reply assigned (in a consumer group, a ConsumerGroupHeartbeat reply). It owns that until a reply takes it
 away, until the member joins without claiming it, until the member is removed, replaced, fenced or away, or until the connection by which it
-last joined ends.
+last joined ends. A member whose connection ended owns its partitions again when it sends a heartbeat or commit by another one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
-from .events import CLOSED, GONE, JOIN, MEMBER, SYNCED, replaced
+from .events import ALIVE, CLOSED, GONE, JOIN, MEMBER, SYNCED, replaced
 from .wire import HELD
 
 FOR_EVER: Final = 2**63 - 1
@@ -24,7 +24,7 @@ def change() -> str:
     is all that the member owns (SYNCED), or all that it may still own."""
     gone = f"(event = '{MEMBER}' and what in {GONE})"
     member = f"case when {gone} and what = 'replaced' then {replaced()} else member_id end"
-    matters = f"(event in {(SYNCED, CLOSED)} or {gone} or (event = '{JOIN}' and (named or accepted)))"
+    matters = f"(event in {(SYNCED, CLOSED, ALIVE)} or {gone} or (event = '{JOIN}' and (named or accepted)))"
     claim = "coalesce(get(filter(claims, each -> each.name = protocol), 0), get(claims, 0)).held"
     held = f"coalesce(case when event = '{SYNCED}' then held when event = '{JOIN}' then {claim} end, cast(array() as {HELD}))"
     changed = f"struct(line, at, event, {member} as member_id, connection, {held} as held)"
@@ -42,7 +42,10 @@ def part(partition: str, line: str, member_id: str, process: str = "null", at: s
 def owned(lines: DataFrame) -> DataFrame:
     """Return lines of two kinds with run, group and last_at: a rebalance has its `parts` and its other columns in `summary`, and a
     SyncGroup reply has the parts that it assigned."""
-    owns = f"transform(held, each -> {part('each', 'line', 'member_id', at='at', until=_until('each'))})"
+    starts = "array_prepend(returns, struct(line, at))"
+    begun = f"filter({starts}, start -> {_still_his('each')})"
+    spans = f"transform({begun}, start -> {part('each', 'start.line', 'member_id', at='start.at', until=_until('each'))})"
+    owns = f"flatten(transform(held, each -> {spans}))"
     parts = f"case when summary is null then {owns} else parts end as parts"
     return _given(_opened(lines)).selectExpr("run", "`group`", "rebalance", "last_at", "summary", parts)
 
@@ -61,21 +64,34 @@ def _opened(lines: DataFrame) -> DataFrame:
 
 def _given(changes: DataFrame) -> DataFrame:
     """Keep the lines of rebalances, and of the changes of ownership only the SyncGroup replies. Such a reply gets `losses` [{until,
-    held}], the member's changes before its `next` reply."""
-    by = f"last(case when event = '{JOIN}' then connection end, true) over ({OF_MEMBER} order by line {BEFORE})"
+    held, event}], the member's changes before its `next` reply, and `returns` [{line, at}], when it went on by another connection."""
+    before = f"over ({OF_MEMBER} order by line {BEFORE})"
+    joined_by = f"last(case when event = '{JOIN}' then connection end, true) {before} as joined_by"
+    # The last change before a sign of life tells whether the member had lost its connection.
+    last = f"last(case when event not in {(ALIVE, CLOSED)} or event = '{CLOSED}' and joined_by = connection then event end, true) {before}"
+    again = f"coalesce(event = '{ALIVE}' and {last} = '{CLOSED}', false) as again"
+    by = f"last(case when event = '{JOIN}' or again then connection end, true) {before}"
     so_far = f"count_if(event = '{SYNCED}') over ({OF_MEMBER} order by line {SO_FAR})"
-    marked = changes.selectExpr(
-        "*", f"{by} as by", f"case when summary is not null then rebalance else {so_far} end as epoch"
-    ).where(f"summary is not null or event != '{CLOSED}' or by = connection")  # fmt: skip
+    signs = changes.selectExpr("*", joined_by).selectExpr("*", again).selectExpr("*", f"{by} as by")
+    marked = signs.selectExpr("*", f"case when summary is not null then rebalance else {so_far} end as epoch").where(
+        f"summary is not null or again or event not in {(ALIVE, CLOSED)} or event = '{CLOSED}' and by = connection"
+    )
     epoch = f"over ({OF_MEMBER}, epoch order by line rows between unbounded preceding and unbounded following)"
     place = "struct(line, at, rebalance)"
-    losses = f"collect_list(case when event != '{SYNCED}' then struct({place} as until, held) end) {epoch} as losses"
-    given = marked.selectExpr("*", losses).where(f"summary is not null or event = '{SYNCED}'")
+    losses = f"collect_list(case when event not in {(SYNCED, ALIVE)} then struct({place} as until, held, event) end) {epoch} as losses"
+    returns = f"collect_list(case when event = '{ALIVE}' then struct(line, at) end) {epoch} as returns"
+    given = marked.selectExpr("*", losses, returns).where(f"summary is not null or event = '{SYNCED}'")
     return given.selectExpr("*", f"lead({place}) over ({OF_MEMBER} order by epoch) as next")
 
 
+def _still_his(partition: str) -> str:
+    """Return SQL of whether a member lost a partition before `start` only by the end of a connection, if at all."""
+    lost = f"loss.until.line < start.line and not array_contains(loss.held, {partition})"
+    return f"not exists(losses, loss -> {lost} and loss.event != '{CLOSED}')"
+
+
 def _until(partition: str) -> str:
-    """Return SQL of the place in the journal at which a member lost a partition."""
-    loss = f"get(filter(losses, loss -> not array_contains(loss.held, {partition})), 0).until"
+    """Return SQL of the place in the journal at which a member lost a partition that it owned from `start` on."""
+    loss = f"get(filter(losses, loss -> loss.until.line > start.line and not array_contains(loss.held, {partition})), 0).until"
     never = f"struct({FOR_EVER}L as line, cast(null as bigint) as at, cast(null as bigint) as rebalance)"
     return f"coalesce({loss}, next, {never})"

@@ -16,7 +16,8 @@ from ..windows import OF_GROUP
 UUID: Final = r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 """Matches the suffix that the coordinator appends to a client id or instance id to make a member id."""
 GOES, HANGS_UP, COMES, AGAIN = range(4)
-"""The acts of a member that concern its process. AGAIN is a JoinGroup of a known member. Of several at one line the lowest is first."""
+"""The acts of a member that concern its process. AGAIN is a JoinGroup of a known member, or a sign that it lives. Of several at one line
+the lowest is first."""
 ARRIVAL: Final = "struct<line: bigint, what: int, member_id: string, name: string>"
 _PLACES: Final = "array<struct<member_id: string, name: string, number: int, here: boolean>>"
 _NAMED: Final = "array<struct<line: bigint, member_id: string, process: string>>"
