@@ -244,8 +244,8 @@ class Headlines:
         yield f"{lasted}{moved}{'' if dear or hangs else _who(costs)}."
         if hangs:
             yield hangs
-        shown = 1 if hangs else 2
-        yield from (self._dear(costs, each) for each in dear[:shown])
+        shown = 1 if hangs else 3 if len(dear) == 3 else 2  # "1 more time" would be as long as a third sentence.
+        yield from (self._dear(costs, each) for each in sorted(dear[:shown], key=lambda each: each.reason.at))
         if dear[shown:]:
             times = _times(each.reason.at for each in dear[shown:])
             yield f"Partitions were unread {count(len(dear[shown:]), 'more time')}: from {times}."
