@@ -7,11 +7,13 @@ from collections import deque
 from collections.abc import Mapping
 
 from groupmock.rig.kept_rows import KeptRows
-from groupmock.rig.wire import Asked
+from groupmock.rig.wire import BARE, Asked
 from groupmock.rig.wire_rig import Wire, WireRig
 from groupmock_clients.probe.language.scope import Value
-from groupmock_clients.probe.stages.contract import Answer, Closed, NotOnThisStage, Tolerance
+from groupmock_clients.probe.stages.contract import Answer, Closed, NotOnThisStage, Opening, Tolerance
+from groupmock_clients.probe.stages.letting_in import let_in
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import SASL_AUTHENTICATE
 from groupmock_codec.declare import Message, Versions
 from groupmock_codec.units import NS_PER_MS
 
@@ -22,14 +24,27 @@ class WireStage:
     kind = "tcp"
     tolerance = Tolerance()
 
-    def __init__(self, settings: Mapping[str, str], release: str = "4.3", details: bool = False, seed: int = 1) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        release: str = "4.3",
+        details: bool = False,
+        seed: int = 1,
+        listeners: Mapping[str, str] | None = None,
+        passwords: Mapping[str, str] | None = None,
+    ) -> None:
         self.release, self.settings = release, settings
         self.topic_ids: dict[str, bytes] = {}
         self.kept = KeptRows(heartbeats=True, details=details)
-        self.rig = WireRig.make(profile=f"kafka-{release}", settings=settings, seed=seed, sinks=[self.kept])
+        self.known = passwords or {}
+        self.rig = WireRig.make(
+            profile=f"kafka-{release}", settings=settings, seed=seed, sinks=[self.kept], listeners=listeners, users=passwords
+        )
         self._ranges = {row.key: Versions(row.lowest, row.highest) for row in self.rig.core.environment.identity.advertised}
         self._wires: dict[str, Wire] = {}
         self._answers: dict[str, deque[Answer]] = {}
+        self._bare: set[str] = set()
+        self._made: dict[str, str] = {}
 
     def connect(self) -> Wire:
         return self.rig.connect()
@@ -56,10 +71,31 @@ class WireStage:
         wire.side.client_id = client_id
         wire.send(wire.side.ask(key, version, message, self.now_ms()))
 
-    def send_bytes(self, member: str, data: bytes) -> None:
+    def open(self, member: str, opening: Opening) -> None:
+        """Connect to a listener. The rig has no TLS."""
+        if opening.certificate is not None:
+            raise NotOnThisStage("TLS is spoken over TCP only")
+        if member in self._wires:
+            self.hang_up(member, "drops")
+        self._wires[member] = self.rig.connect(listener=opening.listener)
+        self._answers[member] = deque()
+        if opening.bare:
+            self._bare.add(member)
+        if opening.user is not None:
+            let_in(self, member, opening, self._made)
+
+    def heard(self, member: str, limit_ms: float) -> tuple[bytes, bool]:
+        wire = self._wire(member)
+        if not wire.closed:
+            self.rig.sleep(limit_ms)
+        return wire.data, wire.closed
+
+    def send_bytes(self, member: str, data: bytes, token: bool = False) -> None:
         """Send raw bytes without changing them. If they begin as a request does, their answer is awaited like any other."""
         wire = self._wire(member)
-        if len(data) >= 12:
+        if token:
+            wire.side.pending.append(Asked(SASL_AUTHENTICATE, BARE, None, self.now_ms()))
+        elif len(data) >= 12:
             _, key, version, correlation = struct.unpack_from(">ihhi", data)
             if key in APIS:
                 wire.side.pending.append(Asked(key, version, correlation, self.now_ms()))
@@ -73,6 +109,8 @@ class WireStage:
 
     def _read(self) -> None:
         for member, wire in self._wires.items():
+            if member in self._bare:
+                continue
             for frame in wire.take() if wire.data else ():
                 asked = wire.side.pending.popleft()
                 written, message = asked.read(frame)
@@ -107,6 +145,8 @@ class WireStage:
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
         self.rig.command(name, **arguments)
+        if name == "set_user":
+            self._made[str(arguments["name"])] = str(arguments["password"])
 
     def close(self) -> None:
         self._read()

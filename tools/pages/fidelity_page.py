@@ -12,6 +12,8 @@ import msgspec
 from tools.fidelity.compare.counts import FamilyResult
 from tools.fidelity.compare.recorded_differences import Recorded, recorded
 from tools.records import RECORDS
+from tools.rights.__main__ import FILE as RIGHTS
+from tools.rights.__main__ import RightsRun
 
 from .markdown import cell, notice, table
 
@@ -49,7 +51,7 @@ class CodecRun(msgspec.Struct):
 
 
 def text() -> str:
-    return page(results(RECORDS / "fidelity.jsonl"), codec_runs(RECORDS / "codec.jsonl"), "Fidelity", ABOUT)
+    return page(results(RECORDS / "fidelity.jsonl"), codec_runs(RECORDS / "codec.jsonl"), "Fidelity", ABOUT, rights_runs(RIGHTS))
 
 
 def results(file: Path) -> list[FamilyResult]:
@@ -62,13 +64,18 @@ def codec_runs(file: Path) -> list[CodecRun]:
     return [msgspec.json.decode(line, type=CodecRun) for line in _lines(file)]
 
 
+def rights_runs(file: Path) -> list[RightsRun]:
+    """Return the recorded runs under generated access control lists (`python -m tools.rights --save`)."""
+    return [msgspec.json.decode(line, type=RightsRun) for line in _lines(file)]
+
+
 def _lines(file: Path) -> list[bytes]:
     return file.read_bytes().splitlines() if file.exists() else []
 
 
-def page(runs: Sequence[FamilyResult], codec: Sequence[CodecRun], title: str, about: str) -> str:
+def page(runs: Sequence[FamilyResult], codec: Sequence[CodecRun], title: str, about: str, rights: Sequence[RightsRun] = ()) -> str:
     """Return the page about runs against Apache Kafka, or against another server."""
-    parts = [NOTICE, f"# {title}", about, *_summary(runs), *_runs(runs), *_known(runs), *_codec(codec), *_apis(runs)]
+    parts = [NOTICE, f"# {title}", about, *_summary(runs), *_runs(runs), *_rights(rights), *_known(runs), *_codec(codec), *_apis(runs)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -106,6 +113,27 @@ def _runs(runs: Sequence[FamilyResult]) -> list[str]:
         "which the machine was too slow for meaningful times is played again."
     )
     return ["## Runs", about, _as_table(head, rows)]
+
+
+def _rights(runs: Sequence[RightsRun]) -> list[str]:
+    if not runs:
+        return []
+    about = (
+        "A principal without rights of its own asks a secured Kafka (SASL, StandardAuthorizer) and the core. Before every exchange of six "
+        "requests its rules are drawn anew: ALLOW and DENY, literal, prefixed and for every name, on topics, groups, transactional ids and "
+        "the cluster. Every served API that asks for a right is drawn ([secured listeners](../kafka/security.md#authorisation); "
+        "`python -m tools.rights`). The same seeds draw the same exchanges again."
+    )
+    rows = [
+        [
+            run.broker,
+            f"{run.seeds[0]}..{run.seeds[1] - 1}",
+            *map(str, (run.exchanges, run.requests, len(run.apis), run.refused, run.different)),
+        ]
+        for run in runs
+    ]
+    head = ["broker", "seeds", "exchanges", "requests", "APIs", "refused for a missing right", "answers that differ"]
+    return ["## Rights", about, _as_table(head, rows)]
 
 
 def _known(runs: Sequence[FamilyResult]) -> list[str]:

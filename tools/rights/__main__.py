@@ -1,9 +1,10 @@
 """Play generated requests of a principal under generated ACLs on Apache Kafka and on the core, and print every answer that differs.
 
-    python -m tools.rights --release 4.4 --seeds 0 10 --requests 200
+    python -m tools.rights --release 4.4 --seeds 0 10 --exchanges 33 --save
 
-starts Apache Kafka (java and mvn are needed) with a SASL listener and its StandardAuthorizer. The principal's rules are drawn anew after
-every few requests. What differs by chance from broker to broker (ids, orders by ids, addresses, dumps in texts) is not compared.
+starts Apache Kafka (java and mvn are needed) with a SASL listener and its StandardAuthorizer. An exchange is a set of rules that is drawn
+for the principal, and six requests. What differs by chance from broker to broker (ids, orders by ids, addresses, dumps in texts) is not
+compared.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from groupmock.rig import CoreRig
 from groupmock_codec import APIS
 from groupmock_codec.response_errors import error_codes
 from tools.fidelity.generated.settings_classes import BROKERS
+from tools.records import RECORDS
 
 from .broker import Broker, secured_kafka
 from .requests import BATCH, Drawer, Drawn, made
@@ -36,8 +38,25 @@ SETTINGS: Final = {
     "group.min.session.timeout.ms": "100",
     "offsets.topic.num.partitions": "1",
 }
-EVERY: Final = 6
-"""The principal's rules change after this many requests."""
+IN_AN_EXCHANGE: Final = 6
+"""The number of requests before the principal's rules change."""
+DENIALS: Final = frozenset((29, 30, 31, 53))
+FILE: Final = RECORDS / "rights.jsonl"
+
+
+class RightsRun(msgspec.Struct):
+    """A recorded run: requests under generated rules, the answers that refused something for a missing right, and those that differed."""
+
+    broker: str
+    seeds: tuple[int, int]
+    exchanges: int
+    requests: int
+    refused: int
+    different: int
+    seconds: float
+    apis: dict[str, int]
+
+
 EVERYTHING: Final = {
     "resource_type_filter": 1, "resource_name_filter": None, "pattern_type_filter": 1, "principal_filter": None, "host_filter": None,
     "operation": 1, "permission_type": 1,
@@ -47,6 +66,8 @@ BY_CHANCE: Final = frozenset(
      "configs", "producer_id", "producer_epoch", "node_endpoints", "throttle_time_ms", "unknown_tags", "last_timestamp")
 )  # fmt: skip
 """Fields that are not compared."""
+BATCHES_SINCE: Final = 4
+"""Before this version of Fetch, records are converted to message sets, which Kafka fills up with bytes that clients leave out."""
 IN_ANY_ORDER: Final = {0: "responses", 3: "topics", 20: "responses"}
 """Lists whose order depends on topic ids, or that Kafka shuffles."""
 
@@ -74,7 +95,8 @@ class Comparison:
         versions = {row.key: (row.lowest, row.highest) for row in advertised(resolve({"profile": f"kafka-{release}"}, []).profile)}
         self.draw = Drawer(self.rng, f"r{time.time_ns() // 10**6 % 10**8}-{seed}-", versions)
         self.ids: tuple[dict[str, bytes], dict[str, bytes]] = ({}, {})
-        self.played: Counter[int] = Counter()
+        self.played: Counter[str] = Counter()
+        self.refused = 0
         self.different: list[str] = []
 
     def both(self, key: int, version: int, fields: dict[str, Any], user: str = "admin") -> tuple[Any, Any]:
@@ -85,6 +107,8 @@ class Comparison:
     def prepare(self) -> None:
         """Make the topics with a record each, and commit an offset of each in the groups. Raises AssertionError if that fails."""
         draw = self.draw
+        # The group without a name is the only one that seeds share: an earlier one may have committed offsets to it.
+        self.both(42, 1, {"groups_names": [""]})
         # The records are of 2023, and Kafka would delete them by their age while the seed is played.
         kept = [{"name": "retention.ms", "value": "-1"}]
         topics = [{"name": name, "num_partitions": 2, "replication_factor": 1, "configs": kept} for name in draw.topics]
@@ -128,14 +152,18 @@ class Comparison:
     def step(self) -> None:
         drawn = self.draw.request()
         real, core = self.both(drawn.key, drawn.version, drawn.fields, "alice")
-        self.played[drawn.key] += 1
-        found, expected = (comparable(drawn.key, answer, ids) for answer, ids in zip((core, real), self.ids[::-1], strict=True))
+        self.played[APIS[drawn.key].name] += 1
+        if not isinstance(real, str):
+            self.refused += any(code in DENIALS for _, code in error_codes(APIS[drawn.key].response.message, drawn.version).each(real))
+        found, expected = (
+            comparable(drawn.key, drawn.version, answer, ids) for answer, ids in zip((core, real), self.ids[::-1], strict=True)
+        )
         if found != expected:
             told = f"{APIS[drawn.key].name} v{drawn.version} {drawn.fields}\n  Kafka: {expected}\n  core:  {found}\n  rules: {self.rules}"
             self.different.append(told)
 
 
-def comparable(key: int, answer: Any, ids: dict[str, bytes]) -> Any:
+def comparable(key: int, version: int, answer: Any, ids: dict[str, bytes]) -> Any:
     """Return an answer as plain values, with names in the place of topic ids, without what differs by chance."""
     names = {topic_id: name for name, topic_id in ids.items()}
 
@@ -151,6 +179,9 @@ def comparable(key: int, answer: Any, ids: dict[str, bytes]) -> Any:
     found = plain(answer)
     if isinstance(found, dict) and key in IN_ANY_ORDER:
         found[IN_ANY_ORDER[key]].sort(key=str)
+    if isinstance(found, dict) and key == 1 and version < BATCHES_SINCE:
+        for row in (row for topic in found["responses"] for row in topic["partitions"]):
+            row["records"] = bool(row["records"])
     if isinstance(found, dict) and key == 0:
         for topic in found["responses"]:
             topic["partition_responses"].sort(key=lambda row: row["index"])
@@ -167,24 +198,33 @@ def main(words: list[str] | None = None) -> int:
     )
     parser.add_argument("--release", choices=sorted(BROKERS), default="4.4")
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 10), metavar=("FROM", "TO"))
-    parser.add_argument("--requests", type=int, default=200, help="of each seed")
+    parser.add_argument("--exchanges", type=int, default=33, help="of each seed")
+    parser.add_argument("--save", action="store_true", help=f"add the run to tools/records/{FILE.name}, from which docs/proof is written")
     asked = parser.parse_args(words)
-    played: Counter[int] = Counter()
-    different = 0
+    run = RightsRun(BROKERS[asked.release], tuple(asked.seeds), 0, 0, 0, 0, 0, {})
+    apis: Counter[str] = Counter()
+    began = time.monotonic()
     with secured_kafka(BROKERS[asked.release], SETTINGS) as broker:
         for seed in range(*asked.seeds):
             comparison = Comparison(broker, asked.release, seed)
             comparison.prepare()
-            for number in range(asked.requests):
-                if not number % EVERY:
-                    comparison.change_rules()
-                comparison.step()
-            played.update(comparison.played)
-            different += len(comparison.different)
+            for _ in range(asked.exchanges):
+                comparison.change_rules()
+                for _ in range(IN_AN_EXCHANGE):
+                    comparison.step()
+            apis.update(comparison.played)
+            run.exchanges += asked.exchanges
+            run.refused += comparison.refused
+            run.different += len(comparison.different)
             for told in comparison.different:
                 print(f"== seed {seed}: {told}")
-    print(f"{sum(played.values())} requests of {len(played)} APIs on Kafka {BROKERS[asked.release]}, {different} answers differ")
-    return 1 if different else 0
+    run.seconds, run.requests, run.apis = round(time.monotonic() - began, 1), apis.total(), dict(sorted(apis.items()))
+    of = f"{run.exchanges} exchanges with {run.requests} requests of {len(apis)} APIs on Kafka {run.broker}"
+    print(f"{of}: {run.refused} refused for a missing right, {run.different} answers differ")
+    if asked.save:
+        with FILE.open("ab") as file:
+            file.write(msgspec.json.encode(run) + b"\n")
+    return 1 if run.different else 0
 
 
 if __name__ == "__main__":

@@ -9,9 +9,12 @@ from typing import Final, NamedTuple
 
 from ..config.resolve import ConfigError
 from ..net.listen import bracketed
+from ..security.login import Credentials
+from ..security.settings import MECHANISMS
 from ..server.running import CannotStart
 
 CONNECT_S: Final = 10.0
+BEARER: Final = "OAUTHBEARER"
 TLS_ALERT: Final = b"\x15\x03"
 """The record with which a TLS peer answers anything that is not TLS (RFC 8446, 5.1)."""
 
@@ -58,6 +61,32 @@ def tls_context(wanted: bool, ca: str | None, certificate: str | None, key: str 
     except OSError as failure:
         raise ConfigError(f"{flag}-ca, {flag}-cert: {failure.filename or ''}: {failure.strerror}") from None
     return context
+
+
+def credentials(user: str | None, mechanism: str | None, file: str | None, flag: str, variable: str) -> Credentials | None:
+    """Return what to authenticate with, or None without a user. The secret is in a file or in an environment variable, because everybody
+    may read the arguments of a process. `flag` begins the names of the flags. Raises ConfigError, which shows no secret."""
+    if user is None and mechanism != BEARER:
+        if file is not None or mechanism is not None:
+            raise ConfigError(f"{flag}-mechanism, {flag}-password-file: they need {flag}-user NAME")
+        return None
+    chosen = mechanism or MECHANISMS[0]
+    if chosen not in MECHANISMS:
+        raise ConfigError(f"{flag}-mechanism: {chosen!r} is not spoken: there are {', '.join(MECHANISMS)}")
+    if file is None:
+        secret = os.environ.get(variable)
+        if not secret:
+            raise ConfigError(f"{flag}-user: no password: put it into a file ({flag}-password-file FILE) or into {variable}")
+        return Credentials(user or "", secret, chosen)
+    try:
+        with open(file, encoding="utf-8") as opened:
+            secret = opened.read().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else "it is no text in UTF-8"
+        raise ConfigError(f"{flag}-password-file: cannot read {file}: {reason}") from None
+    if not secret:
+        raise ConfigError(f"{flag}-password-file: {file} is empty")
+    return Credentials(user or "", secret, chosen)
 
 
 async def reach(where: Where, tls: ssl.SSLContext | None, called: Called) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

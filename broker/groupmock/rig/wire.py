@@ -11,15 +11,21 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import API_VERSIONS, PRODUCE
 from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateResponse
+
+if TYPE_CHECKING:
+    import ssl
 
 UNSUPPORTED: Final = (35).to_bytes(2, "big")
+BARE: Final = -1
+"""The version of `Asked` for a SASL token without a header (after a SaslHandshake of version 0), whose answer has no header either."""
 LARGEST_ANSWER: Final = 100_000_000
 """An answer that claims to be longer than this is not believed."""
 PATIENCE_S: Final = 30.0
@@ -104,6 +110,8 @@ class Asked(NamedTuple):
 
     def read(self, frame: bytes, *, trailing: bool = False) -> tuple[int, Message]:
         """Decode the answer as `read_response` does. Raises Unreadable."""
+        if self.version == BARE:
+            return 0, SaslAuthenticateResponse(auth_bytes=frame)
         return read_response(self.key, self.version, frame, self.correlation, trailing=trailing)
 
 
@@ -139,7 +147,8 @@ class ClientSide:
         received += data
         while len(received) >= 4:
             length = int.from_bytes(received[:4], "big", signed=True)
-            if not 4 <= length <= LARGEST_ANSWER:
+            shortest = 0 if self.pending and self.pending[0].version == BARE else 4
+            if not shortest <= length <= LARGEST_ANSWER:
                 raise NoFrame(bytes(received[:4]))
             if len(received) < 4 + length:
                 return
@@ -152,10 +161,21 @@ class Client:
     """A blocking connection to one broker. Every call raises OSError when the connection fails, TimeoutError (one of them) after
     `seconds`."""
 
-    def __init__(self, host: str, port: int, client_id: str | None = "rig", seconds: float = PATIENCE_S, *, first: int = 1) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        client_id: str | None = "rig",
+        seconds: float = PATIENCE_S,
+        *,
+        first: int = 1,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         """Connect to the broker, with `first` as the first correlation id."""
         self.side = ClientSide(client_id, first=first)
         self.socket = socket.create_connection((host, port), seconds)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=host)
         self._frames: deque[bytes] = deque()
 
     def send(self, key: int, version: int, message: Message | None = None) -> int:

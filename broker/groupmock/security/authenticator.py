@@ -153,7 +153,7 @@ class Authenticator:
         if isinstance(outcome, Accepted) and self._admit(outcome, now) is None:
             return BareAnswer(outcome.data)
         self.state = State.FAILED
-        return Closes(self._failure(outcome), late=not isinstance(outcome, Broken))
+        return Closes(self._failure(outcome), late=isinstance(outcome, Accepted) or (isinstance(outcome, Denied) and outcome.named))
 
     def _handshake(self, version: int, message: Message) -> Answer | Closes:
         assert isinstance(message, SaslHandshakeRequest)

@@ -25,10 +25,12 @@ class Accepted(NamedTuple):
 
 class Denied(NamedTuple):
     """The authentication failed, for which the client gets SASL_AUTHENTICATION_FAILED (58) with this text, which is Kafka's. `why` is for
-    the log and the story, which may say more than the client is told."""
+    the log and the story, which may say more than the client is told. `named`: Kafka's mechanism itself says what was wrong
+    (SaslAuthenticationException); a client of bare tokens sees the difference, because only then its connection is closed late."""
 
     text: str
     why: str
+    named: bool = True
 
 
 class Broken(NamedTuple):
@@ -49,7 +51,8 @@ class Exchange(Protocol):
 
 def invalid(mechanism: str, why: str) -> Denied:
     """Return the failure whose text does not say what was wrong, as Kafka does for everything that its mechanisms do not name."""
-    return Denied(f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}", why)
+    text = f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}"
+    return Denied(text, why, named=False)
 
 
 def other_identity(why: str) -> Denied:

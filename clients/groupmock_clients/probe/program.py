@@ -23,6 +23,7 @@ from .language.syntax import ExchangeError
 from .report import FORMS
 from .report.text import as_text
 from .schedule import GONE, Pace, Schedule
+from .stages.access import Access
 from .stages.cleanup import clean_up
 from .stages.liveness import Death
 from .stages.measured_settings import measured
@@ -56,6 +57,7 @@ class Options:
     patience: float = 1.0
     settings: Mapping[str, str] = field(default_factory=dict)
     at_most: Mapping[str, int] = field(default_factory=dict)
+    access: Access = field(default_factory=Access)
     transcripts: bool = False
     keep: bool = False
 
@@ -65,19 +67,19 @@ def run(options: Options) -> int:
     try:
         suite = load_suite(options.folder)
         if not suite.exchanges:
-            return _complain(BAD_USE, f"{options.folder}: no .exchange files")
+            return complain(BAD_USE, f"{options.folder}: no .exchange files")
         chosen(suite, options.wishes)
         _check_names(options.at_most)
     except (ExchangeError, UnknownName, OSError) as problem:
-        return _complain(BAD_USE, problem)
+        return complain(BAD_USE, problem)
     if options.output is not None and not options.output.parent.is_dir():
-        return _complain(BAD_USE, f"{options.output.parent} is no folder")
+        return complain(BAD_USE, f"{options.output.parent} is no folder")
     if options.output is not None and options.output.is_dir():
-        return _complain(BAD_USE, f"{options.output} is a folder: --output takes a file")
+        return complain(BAD_USE, f"{options.output} is a folder: --output takes a file")
     try:
         report = probe(options, suite)
     except NoBroker as problem:
-        return _complain(CANNOT_CONNECT, f"{options.host}:{options.port}: {problem}")
+        return complain(CANNOT_CONNECT, f"{options.host}:{options.port}: {problem}")
     return _deliver(options, report)
 
 
@@ -91,7 +93,7 @@ def probe(options: Options, suite: Suite) -> Report:
     """Judge a broker and return the report. Raises NoBroker if it cannot be reached or is no Kafka broker, and UnknownName."""
     variants = chosen(suite, options.wishes)
     started, began = datetime.now(UTC), time.monotonic()
-    broker = TcpBroker(options.host, options.port, patience=options.patience)
+    broker = TcpBroker(options.host, options.port, patience=options.patience, access=options.access)
     try:
         facts = _get_to_know(broker, options)
         planner = Planner(broker, facts.settings | dict(broker.settings), options.wishes)
@@ -161,9 +163,9 @@ def _deliver(options: Options, report: Report) -> int:
         try:
             options.output.write_text(FORMS[options.report](report), encoding="utf-8")
         except OSError as problem:
-            return _complain(BAD_USE, problem)
+            return complain(BAD_USE, problem)
     code = exit_code(report, bool(options.wishes.only))
-    return _complain(code, f"{report.broker.address}: {GONE}; {told(report.deaths[-1])}") if code == CANNOT_CONNECT else code
+    return complain(code, f"{report.broker.address}: {GONE}; {told(report.deaths[-1])}") if code == CANNOT_CONNECT else code
 
 
 def exit_code(report: Report, asked: bool) -> int:
@@ -179,6 +181,6 @@ def exit_code(report: Report, asked: bool) -> int:
     return ALL_KEPT
 
 
-def _complain(code: int, problem: object) -> int:
+def complain(code: int, problem: object) -> int:
     sys.stderr.write(one_line(f"groupmock probe: {problem}") + "\n")
     return code

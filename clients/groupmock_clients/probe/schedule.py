@@ -14,7 +14,7 @@ from typing import Final
 
 from .language.duration import least_ms
 from .language.syntax import ExchangeError
-from .stages.lateness import AnswerLateness, WakeLateness
+from .stages.lateness import HUNG_SECONDS, AnswerLateness, WakeLateness
 from .stages.liveness import Death, Liveness
 from .stages.restart import Restart
 from .stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
@@ -91,7 +91,7 @@ class Schedule:
     def __init__(self, broker: TcpBroker, pace: Pace, said: Callable[[DialogueOutcome], None] = lambda outcome: None) -> None:
         self._broker, self._pace, self._said = broker, pace, said
         self._end = time.monotonic() + pace.seconds
-        self._waking, self._answering = WakeLateness(), AnswerLateness(broker.host, broker.port)
+        self._waking, self._answering = WakeLateness(), AnswerLateness(lambda: broker.access.client(broker.host, broker.port, HUNG_SECONDS))
         self._liveness = Liveness(broker.alive)
         self._restart = Restart(broker, pace.restart, pace.wait)
         self.deaths: list[Death] = []
@@ -128,7 +128,8 @@ class Schedule:
         assert outcome.failure is not None
         broker = self._broker
         bounds = tolerance(broker.patience * min(outcome.attempts, 3), planned.factor)
-        told = {name: broker.settings[name] for name in planned.variant.exchange.settings if name in broker.settings}
+        exchange = planned.variant.exchange
+        told = {name: broker.settings[name] for name in exchange.settings if name in broker.settings} | exchange.of_authorizer
         conditions = Conditions(broker.release, known_settings(broker.release, broker.settings) | told, bounds)
         return explains(outcome.late_ms, outcome.failure, planned.variant, conditions)
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .program import Options
+    from .stages.access import Access
 
+PASSWORD = "GROUPMOCK_SASL_PASSWORD"
 REPORTS = ("text", "json", "junit", "html")
 
 
@@ -48,15 +50,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--patience", type=_positive, default=1.0, metavar="FACTOR", help="widen the time bounds (slow network, busy machine)"
     )
+    parser.add_argument("--tls", action="store_true", help="speak TLS to the broker")
+    parser.add_argument("--tls-ca", metavar="FILE", help="CA certificates that it is checked against (default: the system's)")
+    parser.add_argument("--tls-cert", metavar="FILE", help="client certificate, where it wants one")
+    parser.add_argument("--tls-key", metavar="FILE", help="its key, where it is not in the same file")
+    parser.add_argument("--sasl-user", metavar="NAME", help="authenticate as this user, who must be a super user if there is an authorizer")
+    parser.add_argument("--sasl-mechanism", metavar="NAME", help="by PLAIN (default), SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
+    parser.add_argument("--sasl-password-file", metavar="FILE", help=f"file with the password or token (default: the variable {PASSWORD})")
+    parser.add_argument(
+        "--listener",
+        action="append",
+        default=[],
+        metavar="NAME=PROTOCOL://HOST:PORT",
+        help="a further listener of the broker, by the name that exchanges about security give it (repeatable)",
+    )
+    parser.add_argument(
+        "--users", metavar="FILE", help="users alice and bob, whom those listeners know by PLAIN: a line NAME:PASSWORD each"
+    )
     parser.add_argument("--exchanges", type=Path, metavar="FOLDER", help="other exchanges than those that ship with groupmock")
     parser.add_argument("--transcripts", action="store_true", help="tell of every dialogue what was sent and seen (json, html)")
     parser.add_argument("--keep", action="store_true", help="do not delete the groups and topics that were made")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from groupmock.config.option_values import ConfigError
+
     from . import program
 
-    return program.run(options(arguments))
+    try:
+        asked = options(arguments)
+    except ConfigError as wrong:
+        return program.complain(program.BAD_USE, wrong)
+    return program.run(asked)
 
 
 def options(arguments: argparse.Namespace) -> Options:
@@ -80,6 +105,33 @@ def options(arguments: argparse.Namespace) -> Options:
         at_most=dict(arguments.at_most),
         transcripts=arguments.transcripts,
         keep=arguments.keep,
+        access=_access(arguments),
+    )
+
+
+def _access(arguments: argparse.Namespace) -> Access:
+    """Return how the broker is reached. Raises ConfigError."""
+    from groupmock.config.listeners import listeners_of, users_in_file
+    from groupmock.config.option_values import ConfigError
+    from groupmock.record.reaching import credentials, tls_context
+
+    from .stages.access import Access, Endpoint
+
+    origins = {"listener": "--listener", "host": "default", "port": "default"}
+    listeners = listeners_of(arguments.listener, origins, 1, None)
+    users = {} if arguments.users is None else users_in_file(arguments.users, "--users")
+    if listeners and not {"alice", "bob"} <= users.keys():
+        raise ConfigError("--listener: exchanges authenticate as alice and bob: name a file with their passwords in --users")
+    files = (arguments.tls_ca, arguments.tls_cert, arguments.tls_key) if arguments.tls else (None, None, None)
+    tls = tls_context(arguments.tls, *files, "--tls")
+    return Access(
+        tls=tls,
+        credentials=credentials(arguments.sasl_user, arguments.sasl_mechanism, arguments.sasl_password_file, "--sasl", PASSWORD),
+        listeners={each.name: Endpoint(each.protocol, each.host, each.port) for each in listeners},
+        passwords={name: str(password) for name, password in users.items()},
+        ca=arguments.tls_ca,
+        certificate=arguments.tls_cert,
+        key=arguments.tls_key,
     )
 
 

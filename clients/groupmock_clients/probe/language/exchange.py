@@ -31,7 +31,9 @@ NEEDS = {
     "kip848": "consumer groups of KIP-848 (ConsumerGroupHeartbeat)",
     "share": "share groups (KIP-932)",
     "streams": "streams groups (KIP-1071)",
-    "authorizer": "an authorizer and a refused principal",
+    "authorizer": "an authorizer, of which the probe's own principal is a super user",
+    "no-authorizer": "a broker without an authorizer",
+    "listeners": "the secured listeners and users that the exchange names",
     "dead": "a group in state Dead that still gets requests: cannot be provoked from outside",
     "log": "reading the records of __consumer_offsets",
     "failure": "an append to the group's log that fails",
@@ -40,8 +42,13 @@ NEEDS = {
     "cluster": "several nodes and a leadership that moves on command",
 }
 """Maps each requirement that not every broker meets to its description."""
-SERVED: Final = frozenset(("kip848",))
+SERVED: Final = frozenset(("kip848", "authorizer", "no-authorizer"))
 """The requirements of exchanges that the pure core meets. Exchanges with any other are counted but not played."""
+AUTHORIZER_SETTINGS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+"""The settings of a cluster with an authorizer, to which the members that have not authenticated themselves are super users."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,8 @@ def _compare(left: int, operator: str, right: int) -> bool:
 
 @dataclass(frozen=True)
 class Timing:
-    """The time in ms at which an answer is due: at once, eventually, or `lowest..highest` after the request (or after the moment named
-    by `since`)."""
+    """The time in ms at which an answer is due: at once, eventually, before `highest`, or `lowest..highest` after the request (or after
+    the moment named by `since`)."""
 
     kind: str = "at once"
     lowest: int = 0
@@ -78,7 +85,7 @@ class Timing:
 @dataclass(frozen=True)
 class Expectation:
     """The expectation that an exchange has after one step, such as an answer. `kind`: answer, any, parked (no answer yet), sent (with or
-    without one), silence (none for `timing.lowest` ms), closed, open."""
+    without one), silence (none for `timing.lowest` ms), closed, open, bytes (these alone, and then the end of a bare connection)."""
 
     kind: str
     error: int | None = None
@@ -124,12 +131,15 @@ class Send(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Raw(Step):
-    """The step in which a member sends bytes: `frame` prepends a length, `bytes` does not."""
+    """The step in which a member sends bytes: `frame` and `token` prepend a length, `bytes` does not. A `token` is answered with bytes
+    behind a length (SASL after a handshake of version 0)."""
 
     member: str
     framed: bool
     parts: tuple[Expr, ...]
     expects: Expectations | None = None
+    token: bool = False
+    bound: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,8 +169,22 @@ class Act(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Connect(Step):
+    """The step in which a member opens a connection to a listener, by TLS if the listener has it. With `user` the member authenticates
+    itself by `mechanism`. `certificate` is what it shows: `client` (of the broker's authority) or `foreign`. `bare`: bytes are sent and
+    heard as they are, even on a listener with TLS."""
+
+    member: str
+    listener: str
+    user: Expr | None = None
+    mechanism: str | None = None
+    certificate: str | None = None
+    bare: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Command(Step):
-    """The step that sends a command to the core (`!name field=value`), for the core stage only."""
+    """The step that sends a command to the core (`!name field=value`). On other stages only a super user's requests can stand for it."""
 
     name: str
     fields: tuple[tuple[str, Expr], ...]
@@ -211,7 +235,18 @@ class Exchange:
     @property
     def wanted_settings(self) -> dict[str, str]:
         """Return the settings that the exchange needs a broker to have, by Kafka's names."""
-        return {**BASE_SETTINGS, **(CONSUMER_SETTINGS if "kip848" in self.needs else {}), **self.settings}
+        consumers = CONSUMER_SETTINGS if "kip848" in self.needs else {}
+        return {**BASE_SETTINGS, **consumers, **self.of_authorizer, **self.settings}
+
+    @property
+    def of_authorizer(self) -> dict[str, str]:
+        """Return the settings of the authorizer that the exchange needs, if it needs one."""
+        return AUTHORIZER_SETTINGS if "authorizer" in self.needs else {}
+
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """Return the names of the listeners to which members connect."""
+        return tuple(dict.fromkeys(step.listener for step in self.steps if isinstance(step, Connect)))
 
     def variants(self) -> Iterator[Variant]:
         """Yield one dialogue per combination of parameter values."""

@@ -166,6 +166,12 @@ def _names(struct: dict[str, Value]) -> list[Value]:
     return absent if isinstance(absent, list) else []
 
 
+def shown(request: dict[str, Value]) -> dict[str, Value]:
+    """Return a request as reports show it: of the bytes of an authentication only their length."""
+    secret = request.get("auth_bytes")
+    return request if not isinstance(secret, bytes) else request | {"auth_bytes": f"{len(secret)} bytes"}
+
+
 def error_codes(api: str, answer: dict[str, Value]) -> list[Value]:
     """Return the error codes of an answer that an expectation's leading number is compared with: the answer's own, else those of all its
     groups, else those of all its partitions."""

@@ -19,6 +19,7 @@
     B: SyncGroup -> parked               # sent, and no answer yet
     A/2: Heartbeat as beat               # on A's second connection; later steps may speak of $beat.error_code, a field of the answer
     B -> 0 after 400                     # the answer came 400 ms after the request (`since T`: after `mark T`)
+    C connects SASL as alice by PLAIN    # C's connection is one to that listener, as an authenticated user
     [3.9] pause 300                      # time passes (`pause until 900 since T`); a guard in front of any step
     repeat 3 ... end; mark T; let x = $A.generation; A drops | resets | finishes | reconnects | forgets; B is A; !command field=1
 

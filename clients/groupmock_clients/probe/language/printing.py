@@ -61,7 +61,7 @@ def step_text(step: Step) -> str:
             words = [f"{member}:", api, *([] if version is None else [f"v{expr_text(version)}"])]
             words += [f"{name}={expr_text(value)}" for name, value in fields]
             return " ".join([*words, *([] if bound is None else ["as", bound])])
-        case Raw(member=member, framed=framed, parts=parts):
+        case Raw(member=member, framed=framed, parts=parts, token=False):
             return " ".join([f"{member}:", "frame" if framed else "bytes", *map(expr_text, parts)])
         case Pause(ms=ms, since=None):
             return f"pause {expr_text(ms)}"

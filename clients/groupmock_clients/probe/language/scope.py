@@ -18,6 +18,7 @@ from groupmock_codec.messages.k26_end_txn import EndTxnResponse
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 
+from .credentials import TOKENS
 from .syntax import REFERENCE, ExchangeError, Expr, FunctionCall, Literal, Ref, Regex, Sequence, Struct, Text
 
 DELAY: Final = "group.initial.rebalance.delay.ms"
@@ -345,5 +346,6 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "subscribed": _subscribed,
     "worker": _worker,
     "work": _work,
+    **TOKENS,
 }
 """Maps the names of the exchange language's functions to Python functions. `frame` and `bytes` use the first ones for raw bytes."""

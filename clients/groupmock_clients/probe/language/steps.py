@@ -6,13 +6,31 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from .exchange import RELEASES, Act, Await, Command, Exchange, Expectation, Expectations, Guard, Let, Mark, Pause, Raw, Send, Step, Timing
+from .exchange import (
+    RELEASES,
+    Act,
+    Await,
+    Command,
+    Connect,
+    Exchange,
+    Expectation,
+    Expectations,
+    Guard,
+    Let,
+    Mark,
+    Pause,
+    Raw,
+    Send,
+    Step,
+    Timing,
+)
 from .macros import LogicalLine
 from .syntax import ExchangeError, Expr, FunctionCall, LineReader, Literal, Ref, tokens
 
 _MEMBER: Final = r"[A-Z]\w*(?:/\d+)?"
 _VERBS: Final = ("drops", "resets", "finishes", "reconnects", "forgets", "is")
 _KINDS: Final = ("parked", "sent", "closed", "any", "open")
+CERTIFICATES: Final = ("client", "foreign")
 
 
 def known(words: list[str], allowed: tuple[str, ...], place: str) -> tuple[str, ...]:
@@ -79,11 +97,36 @@ def _raw(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
     request, expects = _halves(match[3], place)
     reader = LineReader(tokens(request, place), place)
     parts: list[Expr] = []
+    bound: str | None = None
     while not reader.done:
+        if parts and reader.accept("as"):
+            bound = reader.name("a name for its answer")
+            break
         parts.append(reader.value())
-    if not all(isinstance(part, Literal | FunctionCall) for part in parts) or not parts:
+    if not all(isinstance(part, Literal | FunctionCall) for part in parts) or not parts or not reader.done:
         raise reader.error("bytes and calls that make bytes expected")
-    return Raw(place=place, text=text, guard=guard, member=match[1], framed=match[2] == "frame", parts=tuple(parts), expects=expects)
+    token = match[2] == "token"
+    if bound is not None and not token:
+        raise reader.error("only the answer to a token can have a name, because it alone is known to come")
+    return Raw(
+        place=place, text=text, guard=guard, member=match[1], framed=match[2] != "bytes", parts=tuple(parts), expects=expects,
+        token=token, bound=bound,
+    )  # fmt: skip
+
+
+def _connect(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
+    reader = LineReader(tokens(match[2], place), place)
+    listener = reader.name("a listener's name")
+    user = reader.value() if reader.accept("as") else None
+    mechanism = reader.name("a SASL mechanism") if user is not None and reader.accept("by") else None
+    certificate = known([reader.name("a certificate")], CERTIFICATES, place)[0] if reader.accept("with") else None
+    bare = reader.accept("bare")
+    if not reader.done:
+        raise reader.error(f"'as USER', 'by MECHANISM', 'with CERTIFICATE' or 'bare' expected, not {reader.peek().text!r}")
+    return Connect(
+        place=place, text=text, guard=guard, member=match[1], listener=listener, user=user, mechanism=mechanism, certificate=certificate,
+        bare=bare,
+    )  # fmt: skip
 
 
 def _await(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
@@ -114,11 +157,12 @@ def _let(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
 
 
 _STEPS: Final[list[tuple[str, Callable[[re.Match[str], str, str, Guard], Step]]]] = [
-    (rf"({_MEMBER}): (frame|bytes) (.+)$", _raw),
+    (rf"({_MEMBER}): (frame|bytes|token) (.+)$", _raw),
     (rf"({_MEMBER}): (.+)$", _send),
     (rf"({_MEMBER}) -> (.+)$", _await),
     (r"pause (?:until (?P<until>\d+) since (?P<since>\w+)|(?P<ms>.+))$", _pause),
     (rf"({_MEMBER}) ({'|'.join(_VERBS)})(?: ([A-Z]\w*))?$", _act),
+    (rf"({_MEMBER}) connects (.+)$", _connect),
     (r"!(\w+)(.*)$", _command),
     (r"mark (\w+)$", _mark),
     (r"let (\w+) = (.+)$", _let),
@@ -156,6 +200,9 @@ def _expectation(text: str, place: str) -> Expectation:
     if kind == "silence":
         reader.take()
         found = Expectation("silence", timing=Timing("after", reader.number("milliseconds")))
+    elif kind == "bytes" and reader.peek(1).text != "=":
+        reader.take()
+        found = Expectation(kind, fields=((kind, reader.value()),), timing=_timing(reader))
     elif kind in _KINDS and reader.peek(1).text != "=":
         reader.take()
         found = Expectation(kind, timing=_timing(reader))
@@ -163,7 +210,7 @@ def _expectation(text: str, place: str) -> Expectation:
         error = reader.number("an error code") if reader.peek().kind == "number" else None
         found = Expectation("answer", error, reader.fields(), _timing(reader))
         if error is None and not found.fields:
-            raise reader.error("an error code, fields, 'parked', 'sent', 'silence MS', 'closed', 'open' or 'any' expected")
+            raise reader.error("an error code, fields, 'parked', 'sent', 'silence MS', 'closed', 'open', 'any' or 'bytes' expected")
     if not reader.done:
         raise reader.error(f"cannot read the expectation from {reader.peek().text!r} on")
     return found
@@ -172,6 +219,8 @@ def _expectation(text: str, place: str) -> Expectation:
 def _timing(reader: LineReader) -> Timing:
     if reader.accept("eventually"):
         return Timing("eventually")
+    if reader.accept("before"):
+        return Timing("before", 0, reader.number("milliseconds"))
     if not reader.accept("after"):
         return Timing()
     if reader.peek().kind == "between":

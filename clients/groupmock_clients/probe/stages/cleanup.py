@@ -48,6 +48,7 @@ def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
             if len(left) == len(before):
                 break  # Nothing was deleted, because a group hangs or the broker cannot delete groups.
         _forget_settings(broker)
+        broker.steering.clean_up()
         return (*left, *delete_topics(broker, list(broker.topics)))
     except (NoBroker, Unreadable) as problem:
         return (*left, *broker.topics, f"({problem})")

@@ -37,6 +37,20 @@ class Tolerance:
     eventually: float = 10_000_000
 
 
+class Opening(NamedTuple):
+    """How a connection is opened (`language.exchange.Connect`). `user` is the member's name for the broker, or None."""
+
+    listener: str
+    user: str | None = None
+    mechanism: str | None = None
+    certificate: str | None = None
+    bare: bool = False
+
+
+class Refused(Exception):
+    """The broker refuses a member that authenticates itself; the text is the broker's."""
+
+
 class NotOnThisStage(Exception):
     """The exchange needs what only another stage has: raw bytes, half-closed connections, or commands to the core."""
 
@@ -57,6 +71,9 @@ class Stage(Protocol):
     tolerance: Tolerance
     topic_ids: dict[str, bytes]
     settings: Mapping[str, str]
+    known: Mapping[str, str]
+    """What exchanges about security may refer to: the passwords of users that every listener with SASL knows by PLAIN, by their names, and
+    `client`, the name in the certificate of a client."""
 
     def group(self) -> str:
         """Return a group id that no other dialogue uses."""
@@ -75,8 +92,16 @@ class Stage(Protocol):
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send a request on the member's connection, which is opened at first use."""
 
-    def send_bytes(self, member: str, data: bytes) -> None:
-        """Send raw bytes on the member's connection. Raises NotOnThisStage on a stage without bytes."""
+    def open(self, member: str, opening: Opening) -> None:
+        """Open a connection in the place of the member's present one. Raises Refused, NotOnThisStage. A broker that ends the connection
+        shows by Closed of the next `answer`."""
+
+    def send_bytes(self, member: str, data: bytes, token: bool = False) -> None:
+        """Send raw bytes on the member's connection. `token`: the answer is a frame of bytes. Raises NotOnThisStage on a stage without
+        bytes."""
+
+    def heard(self, member: str, limit_ms: float) -> tuple[bytes, bool]:
+        """Return all bytes that came on a bare connection until it was closed, or until `limit_ms`, and whether it was closed."""
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         """Return the answer to the member's oldest unanswered request, or None after `limit_ms`. Raises Closed."""
@@ -87,6 +112,6 @@ class Stage(Protocol):
         """End the connection: `drops` closes it, `resets` sends RST, `finishes` closes our direction only."""
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """Run a command of the core. Other stages raise NotOnThisStage."""
+        """Run a command of the core, or what does the same to a broker. Raises NotOnThisStage if nothing does."""
 
     def close(self) -> None: ...

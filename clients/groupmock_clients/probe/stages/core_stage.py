@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from groupmock.config.resolve import Config, resolve
 from groupmock.core.core import Core
+from groupmock.core.events import ANONYMOUS
 from groupmock.rig.ask import Ask
 from groupmock.rig.core_rig import CoreRig
 from groupmock.rig.making import core_of_profile
@@ -20,7 +21,7 @@ from groupmock_codec.declare import Message, Versions
 from groupmock_codec.units import NS_PER_MS
 
 from ..language.scope import Value
-from .contract import Answer, Closed, NotOnThisStage, Tolerance
+from .contract import Answer, Closed, NotOnThisStage, Opening, Tolerance
 
 
 def core_config(release: str, settings: Mapping[str, str]) -> Config:
@@ -42,6 +43,8 @@ class CoreStage(Watch):
         self.rig = CoreRig(core_of_profile(config.profile, config.settings, seed=seed, cluster_id="exchange"), watch=self)
         self._ranges = {row.key: Versions(row.lowest, row.highest) for row in self.core.environment.identity.advertised}
         self._answers: defaultdict[int, deque[Answer]] = defaultdict(deque)
+        self._principals: dict[str, str] = {}
+        self.known: Mapping[str, str] = {}
 
     @property
     def core(self) -> Core:
@@ -75,11 +78,23 @@ class CoreStage(Watch):
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Queue one request, encoded to bytes as for a socket. It is dispatched when its connection is free."""
-        self.rig.send(key, version, message, connection=member, client_id=client_id)
+        principal = self._principals.get(member, ANONYMOUS)
+        self.rig.send(key, version, message, connection=member, client_id=client_id, principal=principal)
 
-    def send_bytes(self, member: str, data: bytes) -> None:
+    def open(self, member: str, opening: Opening) -> None:
+        """Give the member a new connection. The core is told who sends a request, and knows nothing of passwords."""
+        if opening.bare or opening.certificate is not None:
+            raise NotOnThisStage("the core has no TLS")
+        self.hang_up(member, "drops")
+        if opening.user is not None:
+            self._principals[member] = f"User:{opening.user}"
+
+    def send_bytes(self, member: str, data: bytes, token: bool = False) -> None:
         """Raises NotOnThisStage, because the core takes messages and not bytes."""
         raise NotOnThisStage("bytes are sent over TCP only")
+
+    def heard(self, member: str, limit_ms: float) -> tuple[bytes, bool]:
+        raise NotOnThisStage("bytes are heard over TCP only")
 
     def answered(self, ask: Ask) -> None:
         """Keep an answer until the method `answer` returns it."""
@@ -103,5 +118,6 @@ class CoreStage(Watch):
         if how == "finishes":
             raise NotOnThisStage("connections are half-closed over TCP only")
         self.rig.hang_up(member)
+        self._principals.pop(member, None)
 
     def close(self) -> None: ...

@@ -8,8 +8,12 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final
+
+from groupmock.rig.wire import Client, Unreadable
+from groupmock.security.login import LoginFailed
 
 from .ping import ping
 
@@ -67,16 +71,17 @@ class AnswerLateness(Lateness):
     """Measures how late the broker answers ApiVersions, a request that costs a broker hardly anything. Without answers nothing is
     measured."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, connect: Callable[[], Client]) -> None:
+        """`connect` opens a connection, on which a broker answers ApiVersions time and again."""
         super().__init__()
-        self._address = (host, port)
+        self._connect = connect
 
     def _measure(self) -> None:
         try:
-            with socket.create_connection(self._address, HUNG_SECONDS) as link:
+            with self._connect() as client:
                 while not self._stop.wait(BEAT_SECONDS):
-                    self._beat(link)
-        except OSError:  # The connection is closed or hangs, which the dialogues notice themselves.
+                    self._beat(client.socket)
+        except (OSError, LoginFailed, Unreadable):  # The connection is closed or hangs, which the dialogues notice themselves.
             return
 
     def _beat(self, link: socket.socket) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -11,11 +10,13 @@ from functools import partial
 from typing import Final
 
 from groupmock.rig.wire import Client, HungUp, Unreadable
+from groupmock.security.login import LoginFailed
 from groupmock_codec import APIS, error_codes
 from groupmock_codec.api_keys import (
     API_VERSIONS,
     CONSUMER_GROUP_HEARTBEAT,
     CREATE_TOPICS,
+    DESCRIBE_ACLS,
     DESCRIBE_CONFIGS,
     FIND_COORDINATOR,
     INIT_PRODUCER_ID,
@@ -32,11 +33,14 @@ from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 from ..language.scope import group_partition
+from .access import Access
 from .ping import ping
+from .steering import Steering
 
 TRANSACTIONS: Final = (22, 25, 26, 28)
 """The APIs that a broker advertises if it has transactions."""
@@ -62,9 +66,11 @@ class CannotProvide(Exception):
 class TcpBroker:
     """A broker that the probe judges, and the probe's own connection to the broker. Threads may share it. Times are in seconds."""
 
-    def __init__(self, host: str, port: int, release: str = "4.3", *, patience: float = 1.0) -> None:
+    def __init__(self, host: str, port: int, release: str = "4.3", *, patience: float = 1.0, access: Access | None = None) -> None:
         self.host, self.port, self.release = host, port, release
         self.patience = patience
+        self.access = access or Access()
+        self.steering = Steering(self)
         self.run = secrets.token_hex(3)
         self.groups: list[str] = []
         self.settings: dict[str, str] = {}
@@ -88,10 +94,11 @@ class TcpBroker:
         self.settings = self._read_settings()
         self._wait_for_coordinators()
 
-    @staticmethod
-    def _connect(host: str, port: int) -> Client:
+    def _connect(self, host: str, port: int) -> Client:
         try:
-            link = Client(host, port, "probe", CONNECT_SECONDS)
+            link = self.access.client(host, port, CONNECT_SECONDS)
+        except LoginFailed as refused:
+            raise NoBroker(f"cannot authenticate: {refused}") from refused
         except OSError as problem:
             raise NoBroker(f"cannot connect: {problem.strerror or problem}") from problem
         link.socket.settimeout(ANSWER_SECONDS)
@@ -129,11 +136,11 @@ class TcpBroker:
         """Tell whether the broker answers a new connection. A slow answer counts. Merely accepting does not, because a dying process may
         still accept."""
         try:
-            with socket.create_connection((self.host, self.port), CONNECT_SECONDS) as link:
-                ping(link)
+            with self.access.client(self.host, self.port, CONNECT_SECONDS) as link:
+                ping(link.socket)
         except TimeoutError:
             return True
-        except OSError:
+        except (OSError, LoginFailed, Unreadable):
             return False
         return True
 
@@ -190,6 +197,26 @@ class TcpBroker:
             self._link.close()
             self.host, self.port, self._node = first.host, first.port, first.node_id
             self._link = self._connect(first.host, first.port)
+
+    def has_authorizer(self) -> bool:
+        """Tell whether the broker has an authorizer. Raises NoBroker, Unreadable."""
+        return self._acls() != error_codes.SECURITY_DISABLED
+
+    def is_super_user(self) -> bool:
+        """Tell whether the probe's own principal may read rules, as super users may. Raises NoBroker, Unreadable."""
+        return self._acls() == error_codes.NONE
+
+    def _acls(self) -> int:
+        version = self.best(DESCRIBE_ACLS, 2)
+        if version is None:
+            return error_codes.SECURITY_DISABLED
+        everything = DescribeAclsRequest(
+            resource_type_filter=1, resource_name_filter=None, pattern_type_filter=1, principal_filter=None, host_filter=None, operation=1,
+            permission_type=1,
+        )  # fmt: skip
+        answer = self.ask(DESCRIBE_ACLS, version, everything)
+        assert isinstance(answer, DescribeAclsResponse)
+        return answer.error_code
 
     def _read_settings(self) -> dict[str, str]:
         """Return the broker's settings as far as it tells them (DescribeConfigs)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import selectors
 import socket
+import ssl
 import struct
 import time
 from collections import deque
@@ -11,19 +12,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupmock.rig.wire import Asked, ClientSide, Unreadable
+from groupmock.rig.wire import BARE, Asked, ClientSide, Unreadable
+from groupmock.security.login import LoginFailed
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import SASL_AUTHENTICATE
 from groupmock_codec.declare import Message, Versions
 from groupmock_codec.units import NS_PER_MS
 
 from ..language.scope import Value
-from .contract import Answer, Closed, NotOnThisStage, TimeUp, Tolerance
+from .contract import Answer, Closed, Opening, Refused, TimeUp, Tolerance
 from .lateness import WORTH_NOTING_MS
+from .letting_in import let_in
 from .tcp_broker import CONNECT_SECONDS, NoBroker, TcpBroker
 
 QUIET_MS: Final = 100
 """How long in ms no answer may arrive for a request to count as parked."""
 SEND_SECONDS: Final = 10
+NEW_USER_MS: Final = 3000
+"""How long a user who was made is refused at most."""
 LOOK_MS: Final = 500
 """How long a dialogue listens before it checks whether it should go on."""
 
@@ -37,6 +43,8 @@ class _Connection:
     answers: deque[Answer] = field(default_factory=deque)
     ended: bool = False
     unreadable: Unreadable | None = None
+    bare: bytearray | None = None
+    """What came on a connection whose bytes are heard as they are, or None on others."""
 
 
 def tolerance(patience: float, stretched: float = 1) -> Tolerance:
@@ -70,6 +78,7 @@ class TcpStage:
     ) -> None:
         self.broker, self.release = broker, broker.release
         self.settings: Mapping[str, str] = broker.settings
+        self.known: Mapping[str, str] = broker.access.known
         self.tolerance = tolerance(broker.patience * slack, stretched)
         self.stalled_ms = 0.0
         self._limit_ms, self._over = seconds * 1000, over
@@ -116,11 +125,46 @@ class TcpStage:
         side.client_id = client_id
         self._write(member, side.ask(key, version, message, self.now_ms()))
 
-    def send_bytes(self, member: str, data: bytes) -> None:
+    def open(self, member: str, opening: Opening) -> None:
+        """Connect to a listener, and authenticate the member if it has a name."""
+        self._late(self._free_ms)
+        if member in self._connections:
+            self.hang_up(member, "drops")
+        access = self.broker.access
+        endpoint = access.listeners[opening.listener]
+        connection = _Connection(self._linked(endpoint.host, endpoint.port), bare=bytearray() if opening.bare else None)
+        self._connections[member] = connection
+        if access.has_tls(opening.listener) and not opening.bare:
+            try:
+                connection.link = access.context(opening.certificate).wrap_socket(connection.link, server_hostname=endpoint.host)
+            except OSError:  # The broker has refused the handshake, as the next `answer` reports.
+                connection.ended = True
+        if not connection.ended:
+            self._selector.register(connection.link, selectors.EVENT_READ, member)
+        if opening.user is not None:
+            self._let_in(member, opening)
+        self._free_ms = self.now_ms()
+
+    def _let_in(self, member: str, opening: Opening) -> None:
+        """Authenticate the member. A broker applies a new user some milliseconds after it has confirmed it, so that a first refusal of a
+        new user is tried again."""
+        end = self.now_ms() + NEW_USER_MS
+        while True:
+            try:
+                let_in(self, member, opening, self.broker.steering.made)
+                return
+            except Refused:
+                if opening.user not in self.broker.steering.made or self.now_ms() > end:
+                    raise
+            self.open(member, opening._replace(user=None))
+
+    def send_bytes(self, member: str, data: bytes, token: bool = False) -> None:
         """Send raw bytes on the member's connection. If they begin like a request, its answer is awaited like any other."""
         self._late(self._free_ms)
         connection = self._connection(member)
-        if len(data) >= 8:
+        if token:
+            connection.side.pending.append(Asked(SASL_AUTHENTICATE, BARE, None, self.now_ms()))
+        elif len(data) >= 8 and connection.bare is None:
             _, key, version = struct.unpack_from(">ihh", data)
             correlation = struct.unpack_from(">i", data, 8)[0] if len(data) >= 12 else None
             if key in APIS:
@@ -136,16 +180,27 @@ class TcpStage:
     def _connection(self, member: str) -> _Connection:
         if member not in self._connections:
             try:
-                link = socket.create_connection((self.broker.host, self.broker.port), CONNECT_SECONDS)
-            except OSError as problem:
+                link = self.broker.access.client(self.broker.host, self.broker.port, CONNECT_SECONDS).socket
+            except (OSError, LoginFailed) as problem:
                 raise NoBroker(f"no further connection: {problem}") from problem
-            link.settimeout(SEND_SECONDS)
-            # Nagle's algorithm is switched off, because it would delay small frames, and times are judged.
-            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.connected = True
+            self._prepare(link)
             self._connections[member] = _Connection(link)
             self._selector.register(link, selectors.EVENT_READ, member)
         return self._connections[member]
+
+    def _linked(self, host: str, port: int) -> socket.socket:
+        try:
+            link = socket.create_connection((host, port), CONNECT_SECONDS)
+        except OSError as problem:
+            raise NoBroker(f"no connection to {host}:{port}: {problem}") from problem
+        self._prepare(link)
+        return link
+
+    def _prepare(self, link: socket.socket) -> None:
+        link.settimeout(SEND_SECONDS)
+        # Nagle's algorithm is switched off, because it would delay small frames, and times are judged.
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connected = True
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         connection = self._connection(member)
@@ -168,6 +223,14 @@ class TcpStage:
             self._pump(left)
         return connection.answers.popleft()
 
+    def heard(self, member: str, limit_ms: float) -> tuple[bytes, bool]:
+        """Return the bytes that came on a bare connection until it was closed."""
+        connection = self._connection(member)
+        end = self.now_ms() + limit_ms
+        while not connection.ended and (left := end - self.now_ms()) > 0:
+            self._pump(left)
+        return bytes(connection.bare or b""), connection.ended
+
     def pause(self, ms: float) -> None:
         """Let real time pass and read what arrives."""
         self._late(self._free_ms)
@@ -188,9 +251,15 @@ class TcpStage:
 
     def _receive(self, connection: _Connection) -> None:
         try:
+            # A record of TLS that has no bytes for us, such as a ticket, makes the socket readable too, and must not block the dialogue.
+            connection.link.settimeout(0)
             data = connection.link.recv(65536)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return
         except OSError:
             data = b""
+        finally:
+            connection.link.settimeout(SEND_SECONDS)
         if not data:
             self._hung_up(connection)
             return
@@ -206,7 +275,10 @@ class TcpStage:
             self._selector.unregister(connection.link)
 
     def _take(self, connection: _Connection, data: bytes) -> None:
-        """Decode the answers that these bytes complete."""
+        """Decode the answers that these bytes complete, or keep the bytes of a bare connection."""
+        if connection.bare is not None:
+            connection.bare += data
+            return
         for asked, frame in connection.side.receive(data):
             if asked is None:
                 raise Unreadable(f"an answer of {len(frame)} bytes that nothing was asked for")
@@ -228,8 +300,9 @@ class TcpStage:
         connection.link.close()
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """Raises NotOnThisStage, because brokers take no commands over the wire."""
-        raise NotOnThisStage(f"!{name} is a command of the core")
+        """Change rights and users as a super user. Raises NotOnThisStage for other commands, which brokers do not take over the wire."""
+        self.broker.steering.command(name, arguments)
+        self._free_ms = self.now_ms()
 
     def close(self) -> None:
         for connection in self._connections.values():

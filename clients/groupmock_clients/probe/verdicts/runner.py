@@ -9,11 +9,26 @@ from typing import Final
 from groupmock.rig.wire import Unreadable, framed, is_answered
 
 from ..language import messages
-from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
+from ..language.exchange import (
+    BASE_SETTINGS,
+    Act,
+    Await,
+    Command,
+    Connect,
+    Expectation,
+    Expectations,
+    Let,
+    Mark,
+    Pause,
+    Raw,
+    Send,
+    Step,
+    Variant,
+)
 from ..language.matching import Matcher, lifted, show
 from ..language.scope import SETTINGS, MemberMemory, Scope, Value
 from ..language.syntax import ExchangeError, Expr
-from ..stages.contract import Answer, Closed, NotOnThisStage, Stage, TimeUp
+from ..stages.contract import Answer, Closed, NotOnThisStage, Opening, Refused, Stage, TimeUp
 from .every_answer import surprises
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 
@@ -73,7 +88,7 @@ class _Asked:
     bound: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.api} v{self.version} {show(self.request)}" if self.api else "bytes"
+        return f"{self.api} v{self.version} {show(messages.shown(self.request))}" if self.api else "bytes"
 
 
 class _Dialogue:
@@ -98,6 +113,7 @@ class _Dialogue:
         exchange = self.variant.exchange
         group = self.stage.group()
         self.scope.values |= {"group": group, "stem": group, "wall_ms": self.stage.wall_ms(), **self.variant.parameters}
+        self.scope.values |= self.stage.known
         for name, setting in SETTINGS.items():
             self.scope.values[name] = int(self.stage.settings.get(setting, BASE_SETTINGS[setting]))
         for name, partitions in exchange.topics.items():
@@ -106,7 +122,7 @@ class _Dialogue:
         for name in exchange.members.keys() - {"*"}:
             self._memory(name)
         for step in exchange.steps:
-            if isinstance(step, Send):
+            if isinstance(step, Send | Raw):
                 self._memory(step.member)
                 self.scope.answers |= {} if step.bound is None else {step.bound: None}
         for step in exchange.steps:
@@ -132,6 +148,8 @@ class _Dialogue:
                 self._await(step)
             case Pause():
                 self._pause(step)
+            case Connect():
+                self._connect(step)
             case Act():
                 self._act(step)
             case Command():
@@ -180,8 +198,8 @@ class _Dialogue:
                 raise ExchangeError(step.place, f"bytes expected, not {show(value)}")
             data += value
         self._memory(step.member)
-        self.asked.setdefault(step.member, []).append(_Asked("", 0, {}))
-        self.stage.send_bytes(step.member, framed(data) if step.framed else data)
+        self.asked.setdefault(step.member, []).append(_Asked("", 0, {}, bound=step.bound))
+        self.stage.send_bytes(step.member, framed(data) if step.framed else data, step.token)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)
 
@@ -198,6 +216,15 @@ class _Dialogue:
             self.stage.pause(ms)
         else:
             self.stage.pause(max(self._marked(step.since, step.place) + ms - self.stage.now_ms(), 0))
+
+    def _connect(self, step: Connect) -> None:
+        user = None if step.user is None else str(self.scope.evaluate(step.user, step.place))
+        self.asked[step.member] = []
+        self.peeked.pop(step.member, None)
+        try:
+            self.stage.open(step.member, Opening(step.listener, user, step.mechanism, step.certificate, step.bare))
+        except Refused as refused:
+            raise DialogueFailed(Failure(step.place, step.text, "", f"{user} is let in", str(refused), (str(refused),))) from None
 
     def _act(self, step: Act) -> None:
         if step.verb == "forgets":
@@ -281,14 +308,28 @@ class _Dialogue:
         return self._seen
 
     def _judge_closed(self, member: str, expected: Expectation, step: Step) -> list[str]:
+        limit = expected.timing.highest + self.stage.tolerance.patience
         try:
-            answer = self.stage.answer(member, self.stage.tolerance.patience)
+            answer = self.stage.answer(member, limit)
         except Closed:
             self.asked[member] = []
-            return []
+            return self._timing_of_the_end(expected)
         if answer is None:
-            return self._out_by(self.stage.tolerance.patience, "the connection stays open")
+            return self._out_by(limit, "the connection stays open")
         return [f"the connection should be closed; an answer came: {self._noted(answer)}"]
+
+    def _judge_bytes(self, member: str, expected: Expectation, step: Step) -> list[str]:
+        data, closed = self.stage.heard(member, expected.timing.highest + self.stage.tolerance.patience)
+        self.asked[member] = []
+        self._seen = show(data)
+        problems = list(Matcher(self.scope, step.place).mismatches(expected.fields[0][1], data, "bytes"))
+        return problems + (self._timing_of_the_end(expected) if closed else ["the connection stays open"])
+
+    def _timing_of_the_end(self, expected: Expectation) -> list[str]:
+        """Judge when the broker closed a connection, if the exchange says when that is."""
+        if expected.timing.kind == "at once":
+            return []
+        return self._span(expected, self.stage.now_ms() - self._step_ms)
 
     def _judge_any(self, member: str, expected: Expectation, step: Step) -> list[str]:
         answer = self._take(member, expected)
@@ -343,7 +384,13 @@ class _Dialogue:
             if late <= tolerance.at_once:
                 return []
             return self._out_by(late - tolerance.at_once, f"at once expected; the answer came {late:.0f} ms later")
-        took = answer.at_ms - (answer.sent_ms if timing.since is None else self._marked(timing.since, place))
+        return self._span(expected, answer.at_ms - (answer.sent_ms if timing.since is None else self._marked(timing.since, place)))
+
+    def _span(self, expected: Expectation, took: float) -> list[str]:
+        timing, tolerance = expected.timing, self.stage.tolerance
+        if timing.kind == "before":
+            off = took - timing.highest
+            return self._out_by(off, f"less than {timing.highest} ms expected; it took {took:.0f} ms") if off >= 0 else []
         if timing.lowest - tolerance.early <= took <= timing.highest + tolerance.late:
             return []
         span = f"{timing.lowest}" if timing.lowest == timing.highest else f"{timing.lowest}..{timing.highest}"

@@ -17,6 +17,7 @@ from .playable import Unplayable, fit, known_settings
 # Without ConsumerGroupHeartbeat (68) no member can join a group of the consumer protocol.
 OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
 """Maps a requirement to the APIs that a broker advertises if it meets the requirement."""
+OF_SECURITY: Final = ("authorizer", "no-authorizer", "listeners")
 
 
 class UnknownName(Exception):
@@ -110,7 +111,13 @@ class Planner:
 
     def _find_lacking(self) -> dict[str, tuple[str, str]]:
         """Return the requirements that this broker does not meet: need -> (verdict, reason)."""
-        lacking = {need: (UNKNOWN, f"needs {what}") for need, what in NEEDS.items() if need not in OFFERS}
+        lacking = {need: (UNKNOWN, f"needs {what}") for need, what in NEEDS.items() if need not in (*OFFERS, *OF_SECURITY)}
+        if not self._broker.has_authorizer():
+            lacking["authorizer"] = (NOT_APPLICABLE, f"needs {NEEDS['authorizer']}: the broker has none")
+        else:
+            lacking["no-authorizer"] = (NOT_APPLICABLE, f"needs {NEEDS['no-authorizer']}")
+            if not self._broker.is_super_user():
+                lacking["authorizer"] = (UNKNOWN, f"needs {NEEDS['authorizer']}: the probe's may not read rules")
         for need, keys in OFFERS.items():
             if any(self._broker.versions(key) is None for key in keys):
                 lacking[need] = (NOT_APPLICABLE, f"needs {NEEDS[need]}, which the broker does not advertise")
@@ -133,7 +140,7 @@ class Planner:
         exchange = variant.exchange
         verdict = next(self._verdicts(variant), None)
         if verdict is not None:
-            beyond = "tcp" not in exchange.stages or not set(exchange.needs) <= OFFERS.keys()
+            beyond = "tcp" not in exchange.stages or not set(exchange.needs) <= {*OFFERS, *OF_SECURITY}
             return DialogueOutcome(variant.name, exchange.rows, verdict[0], verdict[1], failure=verdict[2], beyond=beyond)
         try:
             slower, factor = fit(variant, self._broker.release, self._settings | self._asked_for(exchange), self._wishes.longest_s * 1000)
@@ -152,6 +159,9 @@ class Planner:
         for need in exchange.needs:
             if need in self._lacking:
                 yield (*self._lacking[need], None)
+        missing = [name for name in exchange.listeners if name not in self._broker.access.listeners]
+        if missing:
+            yield NOT_APPLICABLE, f"needs the listener {missing[0]}, which was not named (--listener)", None
         if "tcp" not in exchange.stages:
             yield UNKNOWN, "needs a cluster of its own, with commands or changes for all of it: cannot be provoked from outside", None
         lack = not_offered(variant, release, self._broker.versions)

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from groupmock_clients.probe.stages.access import Access
 from groupmock_clients.probe.stages.contract import TimeUp
 from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 from groupmock_clients.probe.stages.tcp_stage import LOOK_MS, TcpStage
@@ -32,7 +33,7 @@ class Clock(selectors.DefaultSelector):
 class Somewhere:
     """An address that accepts connections and never sends anything, as the stage requires."""
 
-    release, settings, patience = "4.3", {"group.max.size": "5"}, 1.0
+    release, settings, patience, access = "4.3", {"group.max.size": "5"}, 1.0, Access()
 
     def __init__(self, port: int) -> None:
         self.host, self.port = "127.0.0.1", port
