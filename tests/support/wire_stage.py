@@ -72,7 +72,7 @@ class WireStage:
         wire.send(wire.side.ask(key, version, message, self.now_ms()))
 
     def open(self, member: str, opening: Opening) -> None:
-        """Connect to a listener. The rig has no TLS."""
+        """Connect to a listener of the rig, which has no TLS."""
         if opening.certificate is not None:
             raise NotOnThisStage("TLS is spoken over TCP only")
         if member in self._wires:

@@ -25,7 +25,7 @@ class LoginFailed(Exception):
 
 
 class Credentials(NamedTuple):
-    """What a client authenticates itself with. `secret` is the password, or the token of OAUTHBEARER."""
+    """A client authenticates itself with these credentials. `secret` is the password, or the token of OAUTHBEARER."""
 
     user: str
     secret: str
@@ -39,7 +39,7 @@ class Credentials(NamedTuple):
 
 
 def login(mechanism: str, user: str, secret: str) -> Steps:
-    """Authenticate a user. Raises LoginFailed."""
+    """Yield the requests that authenticate a user with one mechanism. Raises LoginFailed."""
     answer = yield SASL_HANDSHAKE, HANDSHAKE_VERSION, SaslHandshakeRequest(mechanism=mechanism)
     if answer.error_code:
         offered = ", ".join(answer.mechanisms) or "none"

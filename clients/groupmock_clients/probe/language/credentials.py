@@ -10,7 +10,7 @@ from groupmock.security.scram import NUMBERS
 
 
 def _unsecured(name: str, expires_ms: int, claims: Mapping[str, Any] | None = None) -> str:
-    """Return an unsecured token. Its claims have seconds where an exchange has milliseconds (`$wall_ms`)."""
+    """Return an unsecured token of OAUTHBEARER. Its claims have seconds where an exchange has milliseconds (`$wall_ms`)."""
     more = {key: value // 1000 if key in ("iat", "nbf") else value for key, value in (claims or {}).items()}
     return unsecured_token(name, expires_ms // 1000, **more)
 
@@ -42,4 +42,4 @@ TOKENS: Final[Mapping[str, Callable[..., Any]]] = {
     "replace": lambda data, old, new: data.replace(old, new),
     "before": lambda data, mark: data[: data.index(mark)],
 }
-"""Maps names to functions. `replace` and `before` change bytes, for messages that are wrong in one place."""
+"""Maps names of the exchange language to functions. `replace` and `before` change bytes, for messages that are wrong in one place."""

@@ -42,7 +42,7 @@ class Access:
 
     @cached_property
     def known(self) -> dict[str, str]:
-        """What exchanges may refer to (`contract.Stage`)."""
+        """The values to which exchanges may refer (`contract.Stage`)."""
         if self.certificate is None:
             return dict(self.passwords)
         pem = Path(self.certificate).read_text(encoding="ascii")

@@ -72,7 +72,7 @@ class Stage(Protocol):
     topic_ids: dict[str, bytes]
     settings: Mapping[str, str]
     known: Mapping[str, str]
-    """What exchanges about security may refer to: the passwords of users that every listener with SASL knows by PLAIN, by their names, and
+    """The values to which exchanges about security may refer: the passwords of users that every listener with SASL knows by PLAIN, by their names, and
     `client`, the name in the certificate of a client."""
 
     def group(self) -> str:

@@ -44,7 +44,7 @@ class _Connection:
     ended: bool = False
     unreadable: Unreadable | None = None
     bare: bytearray | None = None
-    """What came on a connection whose bytes are heard as they are, or None on others."""
+    """The bytes that came on a connection that is heard as it is, or None on others."""
 
 
 def tolerance(patience: float, stretched: float = 1) -> Tolerance:
@@ -146,7 +146,7 @@ class TcpStage:
         self._free_ms = self.now_ms()
 
     def _let_in(self, member: str, opening: Opening) -> None:
-        """Authenticate the member. A broker applies a new user some milliseconds after it has confirmed it, so that a first refusal of a
+        """Authenticate the member on its new connection. A broker applies a new user some milliseconds after it has confirmed it, so that a first refusal of a
         new user is tried again."""
         end = self.now_ms() + NEW_USER_MS
         while True:
