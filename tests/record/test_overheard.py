@@ -72,7 +72,7 @@ def played() -> list[tuple[str, str, list[JsonRow], list[JsonRow]]]:
     """Return exchange, dialogue, own rows and recorded rows of everything that can be played."""
     found = []
     for exchange in load_suite().exchanges:
-        if exchange.lacking or "core" not in exchange.stages or RELEASE not in exchange.releases:
+        if exchange.lacking or exchange.listeners or "core" not in exchange.stages or RELEASE not in exchange.releases:
             continue
         for variant in exchange.variants():
             stage = TappedStage(exchange.wanted_settings, RELEASE)
