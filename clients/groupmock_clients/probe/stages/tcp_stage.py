@@ -146,8 +146,8 @@ class TcpStage:
         self._free_ms = self.now_ms()
 
     def _let_in(self, member: str, opening: Opening) -> None:
-        """Authenticate the member on its new connection. A broker applies a new user some milliseconds after it has confirmed it, so that a first refusal of a
-        new user is tried again."""
+        """Authenticate the member on its new connection. A broker applies a new user some milliseconds after it has confirmed it, so that
+        a first refusal of a new user is tried again."""
         end = self.now_ms() + NEW_USER_MS
         while True:
             try:
