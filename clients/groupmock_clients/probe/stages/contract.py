@@ -72,8 +72,8 @@ class Stage(Protocol):
     topic_ids: dict[str, bytes]
     settings: Mapping[str, str]
     known: Mapping[str, str]
-    """The values to which exchanges about security may refer: the passwords of users that every listener with SASL knows by PLAIN, by their names, and
-    `client`, the name in the certificate of a client."""
+    """The values to which exchanges about security may refer: the passwords of users that every listener with SASL knows by PLAIN, by
+    their names, and `client`, the name in the certificate of a client."""
 
     def group(self) -> str:
         """Return a group id that no other dialogue uses."""

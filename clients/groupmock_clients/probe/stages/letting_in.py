@@ -16,7 +16,8 @@ TOKEN_MS: Final = 3_600_000
 
 
 def let_in(stage: Stage, member: str, opening: Opening, passwords: dict[str, str]) -> None:
-    """Authenticate a member by requests on its connection. `passwords` has the users that the dialogue has made, who know SCRAM; others know PLAIN. Raises Refused."""
+    """Authenticate a member by requests on its connection. `passwords` has the users that the dialogue has made, who know SCRAM; others
+    know PLAIN. Raises Refused."""
     assert opening.user is not None
     mechanism = opening.mechanism or ("SCRAM-SHA-256" if opening.user in passwords else "PLAIN")
     if mechanism == "OAUTHBEARER":
