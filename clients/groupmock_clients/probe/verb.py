@@ -122,16 +122,15 @@ def _access(arguments: argparse.Namespace) -> Access:
     users = {} if arguments.users is None else users_in_file(arguments.users, "--users")
     if listeners and not {"alice", "bob"} <= users.keys():
         raise ConfigError("--listener: exchanges authenticate as alice and bob: name a file with their passwords in --users")
-    files = (arguments.tls_ca, arguments.tls_cert, arguments.tls_key) if arguments.tls else (None, None, None)
-    tls = tls_context(arguments.tls, *files, "--tls")
+    ca, certificate, key = arguments.tls_ca, arguments.tls_cert, arguments.tls_key
     return Access(
-        tls=tls,
+        tls=tls_context(True, ca, certificate, key, "--tls") if arguments.tls else None,
         credentials=credentials(arguments.sasl_user, arguments.sasl_mechanism, arguments.sasl_password_file, "--sasl", PASSWORD),
         listeners={each.name: Endpoint(each.protocol, each.host, each.port) for each in listeners},
         passwords={name: str(password) for name, password in users.items()},
-        ca=arguments.tls_ca,
-        certificate=arguments.tls_cert,
-        key=arguments.tls_key,
+        ca=ca,
+        certificate=certificate,
+        key=key,
     )
 
 
