@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -56,7 +57,7 @@ class TlsWire(Unbuffered):
         self.raw = self.text = b""
         self.closed = False
         rig = house.rig
-        self.connection = Connection(rig.driver, 1, 1, "/127.0.0.1", 40_000, LISTENER)
+        self.connection = Connection(rig.driver, next(house.numbers), 1, "/127.0.0.1", 40_000, LISTENER)
         protocol = house.secured.protocol(self.connection, rig.driver, house.protocol)
         assert isinstance(protocol, TlsTransport)
         self.protocol = protocol
@@ -89,6 +90,15 @@ class TlsWire(Unbuffered):
             self._pass_on()
         return None
 
+    def step(self) -> bytes:
+        """Do the next part of the client's handshake, and return what it sends."""
+        assert self.tls is not None
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        return self.outgoing.read()
+
     def send(self, data: bytes) -> None:
         assert self.tls is not None
         self.tls.write(data)
@@ -118,6 +128,7 @@ class House:
         client_auth: ssl.VerifyMode = ssl.CERT_NONE, rules: str = "DEFAULT",
     ) -> None:  # fmt: skip
         self.protocol = protocol
+        self.numbers = count(1)
         self.rows = KeptRows()
         users = {"alice": PASSWORD} if protocol == "SASL_SSL" else None
         self.rig = WireRig.make(sinks=[self.rows], listeners={LISTENER: protocol}, users=users)

@@ -52,6 +52,8 @@ _NO_SHARE_GROUPS: Final = "groupmock serves no share groups (KIP-932): consume i
 _NO_STREAMS_GROUPS: Final = "groupmock serves no streams groups (KIP-1071): set group.protocol=classic in the Streams application"
 REMEDIES: Final[dict[int, str]] = {17: NO_SASL, 36: NO_SASL, 29: NO_ACLS, 30: NO_ACLS, 31: NO_ACLS}
 """Maps each API key that needs a feature that groupmock lacks to the remedy that a row names."""
+OF_SASL_LISTENERS: Final = ("UNSUPPORTED_SASL_MECHANISM", "SASL_AUTHENTICATION_FAILED")
+"""Errors with which only a listener that has SASL refuses a client."""
 UNSERVED: Final[dict[int, str]] = {
     76: f"ShareGroupHeartbeat: {_NO_SHARE_GROUPS}", 77: f"ShareGroupDescribe: {_NO_SHARE_GROUPS}", 78: f"ShareFetch: {_NO_SHARE_GROUPS}",
     79: f"ShareAcknowledge: {_NO_SHARE_GROUPS}", 88: f"StreamsGroupHeartbeat: {_NO_STREAMS_GROUPS}",
@@ -179,7 +181,7 @@ def remedy_of(row: ReplyRow) -> str | None:
     """Return the remedy for an answer that refuses what this cluster does not have, or None. With an authorizer the APIs of ACLs have
     errors of other kinds."""
     lacking = row.error == "SECURITY_DISABLED" or (bool(row.error) and REMEDIES.get(row.api_key) != NO_ACLS)
-    return REMEDIES.get(row.api_key) if lacking else None
+    return REMEDIES.get(row.api_key) if lacking and row.error not in OF_SASL_LISTENERS else None
 
 
 class AbandonedRow(FramePlace, tag="abandoned", kw_only=True):

@@ -113,7 +113,10 @@ class Guard:
         return lease if ends is None else Lease(lease.group, lease.member, lease.epoch, min(lease.until, ends))
 
     def bad_length(self, reason: str) -> None:
-        self._close(Closes(reason, late=self._authenticator.untrusted), self._driver.clock.now())
+        untrusted = self._authenticator.untrusted
+        if untrusted:
+            reason = reason.replace("socket.request.max.bytes", "sasl.server.max.receive.size")
+        self._close(Closes(reason, late=untrusted), self._driver.clock.now())
 
     def unwelcome(self, why: str) -> None:
         self._authenticator.unwelcome = why

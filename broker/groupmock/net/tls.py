@@ -2,8 +2,9 @@
 
 The TLS library of Python is used without its asyncio part, because that sends no alert when a handshake fails, whereas Kafka's clients
 read from the alert what is wrong (SEC-60 to SEC-63), and because it gives each connection buffers of a quarter of a megabyte before the
-first byte has come. Here a peer costs nothing but its socket until it sends a TLS record, and handshakes of many peers take turns of about
-2 ms between two turns of the loop (`Handshakes`), so that nobody waits for them.
+first byte has come. Here a peer costs nothing but its socket until it has sent a whole TLS record, handshakes of many peers take turns of
+about 2 ms between two turns of the loop, so that nobody waits for them, and of too many handshakes the one that has waited longest is
+given up (`Handshakes`), because each has about 50 kB in OpenSSL.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 HANDSHAKE: Final = 0x16
 """The type of the TLS record with which a client begins (RFC 8446, section 5.1), and of any later one that renegotiates."""
 RECORD_HEAD: Final = 5
+TLS_MAJOR: Final = 3
 NO_TLS: Final = b"\x15\x03\x03\x00\x02\x02\x50"
 """The alert that Java's TLS sends to a peer whose first bytes are no TLS: fatal, internal_error (SEC-63)."""
 PLAIN_BYTES: Final = "plain bytes instead of a TLS handshake: this listener speaks TLS: set security.protocol to that of the listener"
@@ -30,6 +32,10 @@ READ_AT_ONCE: Final = 65_536
 MOST_HANDSHAKE_BYTES: Final = 65_536
 """A peer may send this many bytes before its handshake is complete. A chain of certificates has a few kilobytes."""
 SLICE_NS: Final = 2 * NS_PER_MS
+MOST_UNDER_WAY: Final = 1000
+"""At most this many handshakes are under way at a time."""
+LARGEST_RECORD: Final = 16_384 + 2048
+"""A TLS record has at most this many bytes after its head (RFC 5246, section 6.2.3)."""
 
 NOT_TRUSTED: Final = "the client does not trust this listener's certificate: give it the authority's certificate (ca.pem)"
 MEANINGS: Final = {
@@ -46,17 +52,23 @@ MEANINGS: Final = {
 
 
 class Handshakes:
-    """The handshakes of which bytes have arrived, handled for about 2 ms between two turns of the loop, in their order."""
+    """The handshakes of which bytes have arrived, handled for about 2 ms between two turns of the loop: first those that are under way, so
+    that they end, then new ones, each in their order."""
 
-    def __init__(self, slice_ns: int = SLICE_NS, call_soon: Callable[[Callable[[], None]], object] | None = None) -> None:
-        self._waiting: deque[TlsTransport] = deque()
+    def __init__(
+        self, slice_ns: int = SLICE_NS, call_soon: Callable[[Callable[[], None]], object] | None = None, most: int = MOST_UNDER_WAY
+    ) -> None:
+        self._new: deque[TlsTransport] = deque()
+        self._going_on: deque[TlsTransport] = deque()
+        self._under_way: dict[TlsTransport, None] = {}  # The one that has waited longest for its client is the first.
+        self._most = most
         self._slice_ns = slice_ns
         self._call_soon = call_soon
         self._ordered = False
 
     def add(self, transport: TlsTransport) -> None:
         """Handle the bytes of a handshake in its turn."""
-        self._waiting.append(transport)
+        (self._going_on if transport in self._under_way else self._new).append(transport)
         if not self._ordered:
             self._order()
 
@@ -67,12 +79,21 @@ class Handshakes:
     def _turn(self) -> None:
         self._ordered = False
         end = perf_counter_ns() + self._slice_ns
-        while self._waiting:
-            self._waiting.popleft().shake()
+        while self._going_on or self._new:
+            transport = (self._going_on or self._new).popleft()
+            self.over(transport)
+            if transport.shake():
+                self._under_way[transport] = None
+                if len(self._under_way) > self._most:
+                    next(iter(self._under_way)).give_up(self._most)
             if perf_counter_ns() > end:
                 break
-        if self._waiting:
+        if self._going_on or self._new:
             self._order()
+
+    def over(self, transport: TlsTransport) -> None:
+        """Forget a handshake that has ended, if it was under way."""
+        self._under_way.pop(transport, None)
 
 
 class TlsTransport(asyncio.Transport, asyncio.Protocol):
@@ -124,7 +145,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self._fail(f"a TLS handshake of more than {MOST_HANDSHAKE_BYTES} bytes")
             return
         self._received += data
-        if not self._waits:
+        if not self._waits and (self._tls is not None or _whole(self._received)):
             self._waits = True
             self._handshakes.add(self)
 
@@ -135,6 +156,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the connection that its socket is closed."""
         self._failed = True
+        self._handshakes.over(self)
         self._connection.connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -148,16 +170,20 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         if self._with_fault is not None:
             self._context = self._with_fault(which)
 
-    def shake(self) -> None:
-        """Continue the handshake with the bytes that have arrived."""
+    def give_up(self, most: int) -> None:
+        """End a handshake, because too many are under way."""
+        self._fail(f"too many TLS handshakes: more than {most} are under way, and this one has waited longest for its client")
+
+    def shake(self) -> bool:
+        """Continue the handshake with the bytes that have arrived. Return whether it is under way."""
         self._waits = False
         if self._failed:
-            return
+            return False
         if self._tls is None:
             if self._received[0] != HANDSHAKE:
                 self._send(NO_TLS)
                 self._fail(PLAIN_BYTES)
-                return
+                return False
             self._tls = self._context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         if self._records is not None:
             self._records.begin_handshake(self._received)
@@ -167,20 +193,21 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
             self._flush()
-            return
+            return True
         except ssl.SSLError as refused:
             self._flush()  # The alert says to the client what is wrong.
             self._fail(_in_words(refused))
-            return
+            return False
         self._flush()
         self._done = True
         refused_by_name = self._known(self._connection, self._tls.getpeercert(binary_form=True))
         if refused_by_name is not None:
             self._fail(refused_by_name)
-            return
+            return False
         if self._tls.version() != "TLSv1.2":
             self._records = None
         self._decrypt(b"")
+        return False
 
     # -- the transport of the connection
 
@@ -279,6 +306,11 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
 
     def _fail(self, reason: str) -> None:
         self._failed = True
+        self._handshakes.over(self)
+        # The 50 kB in OpenSSL are released before the peer has closed its half.
+        self._received.clear()
+        self._tls = None
+        self._incoming = self._outgoing = ssl.MemoryBIO()
         driver = self._connection.driver
         driver.refuse(self._connection, reason)
         driver.settle()
@@ -307,6 +339,16 @@ class _Records:
                 found |= self._head[0] == HANDSHAKE
                 self._missing, self._head = int.from_bytes(self._head[3:], "big"), b""
         return found
+
+
+def _whole(received: bytearray) -> bool:
+    """Return whether a whole TLS record has arrived, or bytes that begin none, about which OpenSSL may complain at once."""
+    if received[0] != HANDSHAKE or (len(received) > 1 and received[1] != TLS_MAJOR):
+        return True
+    if len(received) < RECORD_HEAD:
+        return False
+    length = int.from_bytes(received[3:RECORD_HEAD])
+    return length > LARGEST_RECORD or len(received) >= RECORD_HEAD + length
 
 
 def _in_words(error: ssl.SSLError) -> str:

@@ -33,6 +33,8 @@ LEAST_PAUSE_NS: Final = NS_PER_S
 """A second re-authentication within this time is none: its handshake is refused, and the session goes on (KafkaChannel)."""
 LONGEST_MS: Final = (2**63 - 1) // NS_PER_MS
 """A longer session cannot be counted in nanoseconds (org.apache.kafka.common.utils.Utils.msToNs)."""
+LONGEST_REASON: Final = 200
+"""At most this many characters of a reason are written."""
 BEFORE: Final = "a request before the SASL handshake: the client does not use SASL: set security.protocol to that of this listener"
 
 
@@ -160,7 +162,7 @@ class Authenticator:
         make = self._mechanisms.get(message.mechanism)
         enabled = list(self._mechanisms)
         if make is None:
-            self.why = f"SASL mechanism {message.mechanism!r} is not enabled: {', '.join(enabled) or 'none is'}"
+            self.why = f"SASL mechanism {_brief(message.mechanism)!r} is not enabled: {', '.join(enabled) or 'none is'}"
             self.state = State.FAILED
             if self._again:
                 return Closes(self.why)
@@ -211,7 +213,7 @@ class Authenticator:
 
     def _failure(self, outcome: Outcome) -> str:
         why = outcome.why if isinstance(outcome, Denied | Broken) else "the authentication failed"
-        self.why = f"SASL authentication ({self.mechanism}) failed: {why}"
+        self.why = f"SASL authentication ({self.mechanism}) failed: {_brief(why)}"
         return self.why
 
     def _admit(self, accepted: Accepted, now: int) -> Denied | Broken | None:
@@ -228,6 +230,11 @@ class Authenticator:
         self.ends = now + min(ends) * NS_PER_MS if ends else None
         self.principal, self.state, self._exchange, self.why = principal, State.AUTHENTICATED, None, None
         return None
+
+
+def _brief(text: str) -> str:
+    """Return a text for rows and the log, in which a peer may have put a name of half a megabyte."""
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
 
 
 def _dotted(principal: str | None) -> str:

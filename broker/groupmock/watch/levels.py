@@ -14,6 +14,7 @@ from ..journal.rows import (
     END,
     HTTP_REQUEST,
     LEFT_OUT,
+    OF_SASL_LISTENERS,
     REMEDIES,
     TLS_HELLO,
     UNSERVED,
@@ -55,7 +56,8 @@ def _request(row: RequestRow) -> str | None:
 
 
 def _reply(row: ReplyRow) -> str | None:
-    if not row.error or asks_again(row):
+    # The row of the close that follows a failed authentication says more than the answer.
+    if not row.error or asks_again(row) or row.error in OF_SASL_LISTENERS:
         return None
     if remedy_of(row) is not None:
         return "warning"
@@ -90,8 +92,19 @@ def read_by_log(row: Row) -> bool:
     return isinstance(row, CloseRow) or of_log(row)
 
 
+NOT_LET_IN: Final = (
+    "plain bytes instead of a TLS handshake", "the TLS handshake failed", "a TLS handshake of more than", "too many TLS handshakes",
+    "the client began a TLS renegotiation", "the client changed its SASL mechanism", "SASL ", "a request before the SASL handshake",
+    "a request instead of the SASL token", "a second SASL handshake", "a second ApiVersions", "the session has ended", "frame length",
+)  # fmt: skip
+"""How the reasons begin for which TLS and SASL do not let a client in. They are counted like `STRANGERS`."""
+MOST_REASONS: Final = 100
+"""At most this many different reasons are counted each for itself, because a peer may put any name into them."""
+
+
 class Strangers:
-    """Counts clients that ask for what is not served: another protocol, SASL, ACLs, another type of group."""
+    """Counts clients that ask for what is not served, such as another protocol, SASL, ACLs or another type of group, and clients that
+    TLS or SASL did not let in."""
 
     def __init__(self) -> None:
         self._times: Counter[str] = Counter()
@@ -101,8 +114,11 @@ class Strangers:
         has no line."""
         remedy = remedy_of(row) if isinstance(row, ReplyRow) else None
         what = row.reason if isinstance(row, CloseRow) else remedy
-        if what not in STRANGERS:
+        if what not in STRANGERS and not (isinstance(row, CloseRow) and row.by == "server" and row.reason.startswith(NOT_LET_IN)):
             return ""
+        assert what is not None
+        if what not in self._times and len(self._times) >= MOST_REASONS:
+            what = next((begin for begin in NOT_LET_IN if what.startswith(begin)), what)
         self._times[what] += 1
         times = self._times[what]
         if str(times).rstrip("0") != "1":

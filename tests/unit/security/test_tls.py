@@ -12,7 +12,7 @@ from tls_client import Authority, House, TlsWire, trusting
 
 from groupmock.faults.plan import read_plan, rule_as_data
 from groupmock.journal.rows import FaultRow, NoteRow
-from groupmock.net.tls import MOST_HANDSHAKE_BYTES
+from groupmock.net.tls import MOST_HANDSHAKE_BYTES, Handshakes
 from groupmock.rig.wire import request
 from groupmock.security import certificates
 from groupmock.security.client_side import plain_token
@@ -68,6 +68,45 @@ def test_other_bytes_than_tls_get_javas_alert_and_are_closed_at_once(authority: 
 def test_silence_costs_no_tls_and_stays_open(authority: Authority) -> None:
     wire = TlsWire(House(authority), None)
     assert wire.protocol._tls is None and not wire.closed
+
+
+def test_part_of_a_record_costs_no_tls_and_goes_on_with_the_rest(authority: Authority) -> None:
+    wire = TlsWire(House(authority), trusting(authority))
+    hello = wire.step()
+    for place in range(0, len(hello) - 1, 100):
+        wire.protocol.data_received(hello[place : min(place + 100, len(hello) - 1)])
+        assert wire.protocol._tls is None and not wire.closed and not wire.raw
+    wire.protocol.data_received(hello[-1:])
+    assert wire.shake() is None
+
+
+def test_of_too_many_handshakes_the_one_that_waited_longest_is_given_up(authority: Authority) -> None:
+    house = House(authority)
+    house.secured._handshakes = Handshakes(call_soon=lambda turn: turn(), most=2)
+    wires = [TlsWire(house, trusting(authority)) for _ in range(4)]
+    for wire in wires[:3]:
+        wire.protocol.data_received(wire.step())
+    assert [wire.closed for wire in wires] == [True, False, False, False]
+    assert house.reasons == ["too many TLS handshakes: more than 2 are under way, and this one has waited longest for its client"]
+    assert wires[1].shake() is None, "one that goes on ends"
+    wires[3].protocol.data_received(wires[3].step())
+    assert [wire.closed for wire in wires] == [True, False, False, False], "ended ones do not count"
+    wires[2].protocol.connection_lost(None)
+    assert wires[3].shake() is None
+
+
+def test_handshakes_under_way_go_on_before_new_ones_begin(authority: Authority) -> None:
+    turns: list[Callable[[], None]] = []
+    house = House(authority, soon=turns.append)
+    first, second = TlsWire(house, trusting(authority)), TlsWire(house, trusting(authority))
+    first.protocol.data_received(first.step())
+    turns.pop()()
+    second.protocol.data_received(second.step())
+    first.protocol.data_received(first.step())
+    assert house.secured._handshakes is not None
+    house.secured._handshakes._slice_ns = -1
+    turns.pop()()
+    assert (first.protocol._tls is not None, second.protocol._tls) == (True, None)
 
 
 def test_endless_handshake_is_closed(authority: Authority) -> None:
