@@ -28,16 +28,16 @@ PAIRS = 200
 WORKER = Path(__file__).parent.parent / "workers" / "hot_path.py"
 
 
-def earlier(folder: Path) -> Path:
-    """Extract the earlier build's sources into `folder`. Raises Missing where git or the commit is missing."""
+def earlier(folder: Path, commit: str = BEFORE) -> Path:
+    """Extract the sources of an earlier build into `folder`. Raises Missing where git or the commit is missing."""
     archive = folder / "before.tar"
-    command = ["git", "-C", str(servers.ROOT), "archive", "--output", str(archive), BEFORE, "broker", "codec"]
+    command = ["git", "-C", str(servers.ROOT), "archive", "--output", str(archive), commit, "broker", "codec"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise Missing("git is not installed") from None
     if done.returncode:
-        raise Missing(f"this clone does not have the commit {BEFORE[:7]}, the build to compare with: {done.stderr.strip()}")
+        raise Missing(f"this clone does not have the commit {commit[:7]}, the build to compare with: {done.stderr.strip()}")
     with tarfile.open(archive) as packed:
         packed.extractall(folder, filter="data")
     return folder
