@@ -15,6 +15,11 @@ from .model import Event, Group
 
 NAMED: Final = 3
 """At most this many rules are summed up in a sentence each; the others are counted."""
+DONE: Final = {
+    "hold": "held", "drop": "dropped", "swallow": "swallowed", "throttle": "throttled", "refuse": "refused", "duplicate": "duplicated",
+    "truncate": "truncated", "garble": "garbled", "split": "split", "close": "ended by closing", "reset": "ended by a reset",
+}  # fmt: skip
+"""Maps kinds of faults to what they did to a request or its answer."""
 RIGHT: Final = ". Right: "
 """Separates what a client did from what would have been right, in the text of a finding."""
 
@@ -40,7 +45,7 @@ def fault_words(action: str, fields: dict[str, Any]) -> str:
         return f"answered with {error_name(code)}"
     if action == "delay" and isinstance(delay := fields.get("seconds"), int | float):
         return f"delayed by {delay:g} s"
-    return f"{text(action)} {facts(fields)}".strip()
+    return f"{DONE.get(action, f'struck by {text(action)}')} {facts(fields)}".strip()
 
 
 def summaries(group: Group) -> Iterator[str]:

@@ -52,7 +52,10 @@ def test_paper_shows_what_the_screen_shows(see: Open, keep: Keep) -> None:
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("#paper canvas").count() == 1
-    assert page.locator("#legend li").first.is_visible()
+    signs = page.locator("#legend [data-sign]:visible")
+    assert signs.count() > 5
+    boxes = [each.bounding_box() for each in (signs.last, page.locator("#paper canvas"))]
+    assert boxes[0] and boxes[1] and boxes[0]["y"] < boxes[1]["y"], "the first sheet has the legend"
     keep(page, "print")
 
 
