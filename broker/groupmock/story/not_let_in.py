@@ -124,7 +124,7 @@ class NotLetIn(RowReader):
             client = self._clients.get(row.fields["connection"])
             who = f"client {text(client)}" if client is not None else "a client"
             self._lacking.setdefault((who, right), f"{who} lacks a right at {seconds(row.t)}: {right}. {ALLOW_IT}")
-        elif row.what == AUTHENTICATED and (client := self._clients.get(row.fields["connection"])) is not None:
+        elif row.what == AUTHENTICATED and (client := self._clients.get(row.fields.get("connection", 0))) is not None:
             self._found = {key: told for key, told in self._found.items() if key[0] != client}
 
     @takes
