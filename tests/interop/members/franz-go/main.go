@@ -81,6 +81,10 @@ func main() {
 		audited()
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == "secured" {
+		secured()
+		return
+	}
 	var w wish
 	must(json.Unmarshal([]byte(os.Getenv("MEMBER")), &w))
 	client := open(w)
