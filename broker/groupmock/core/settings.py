@@ -46,9 +46,8 @@ class Quirks(msgspec.Struct, frozen=True):
     assignor_change_computes_nothing: bool = False  # 4.3 3.9: another preferred assignor of a consumer group raises no group epoch
     # 4.3 3.9: the assignment epoch of a consumer group whose last member left stays behind its group epoch
     emptied_group_keeps_assignment_epoch: bool = False
-    added_share_partitions_reset: bool = (
-        False  # 4.3: partitions that a topic of a share group gets begin as the reset setting says, not at 0
-    )
+    # 4.3: partitions that a topic of a share group gets begin as the reset setting says, not at 0
+    added_share_partitions_reset: bool = False
     # 4.3 3.9: embedded metadata with a false count or length gets UNKNOWN_SERVER_ERROR (-1) where consumer groups read it, not 23 or 69
     malformed_metadata_fails: bool = False
     full_group_refuses_known_instances: bool = False  # 4.3 3.9: a full consumer group refuses a static member that returns with another id

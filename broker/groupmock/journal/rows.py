@@ -48,19 +48,16 @@ NO_ACLS: Final = (
     "this cluster has no authorizer, so that everybody may do everything: for ACLs start it with "
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 )
-_NO_SHARE_GROUPS: Final = "groupmock serves no share groups (KIP-932): consume in a consumer group instead"
 _NO_STREAMS_GROUPS: Final = "groupmock serves no streams groups (KIP-1071): set group.protocol=classic in the Streams application"
 REMEDIES: Final[dict[int, str]] = {17: NO_SASL, 36: NO_SASL, 29: NO_ACLS, 30: NO_ACLS, 31: NO_ACLS}
 """Maps each API key that needs a feature that groupmock lacks to the remedy that a row names."""
 OF_SASL_LISTENERS: Final = ("UNSUPPORTED_SASL_MECHANISM", "SASL_AUTHENTICATION_FAILED")
 """Errors with which only a listener that has SASL refuses a client."""
 UNSERVED: Final[dict[int, str]] = {
-    76: f"ShareGroupHeartbeat: {_NO_SHARE_GROUPS}", 77: f"ShareGroupDescribe: {_NO_SHARE_GROUPS}", 78: f"ShareFetch: {_NO_SHARE_GROUPS}",
-    79: f"ShareAcknowledge: {_NO_SHARE_GROUPS}", 88: f"StreamsGroupHeartbeat: {_NO_STREAMS_GROUPS}",
-    89: f"StreamsGroupDescribe: {_NO_STREAMS_GROUPS}", 90: f"DescribeShareGroupOffsets: {_NO_SHARE_GROUPS}",
-    91: f"AlterShareGroupOffsets: {_NO_SHARE_GROUPS}", 92: f"DeleteShareGroupOffsets: {_NO_SHARE_GROUPS}",
+    88: f"StreamsGroupHeartbeat: {_NO_STREAMS_GROUPS}",
+    89: f"StreamsGroupDescribe: {_NO_STREAMS_GROUPS}",
     93: f"StreamsGroupTopologyDescriptionUpdate: {_NO_STREAMS_GROUPS}",
-}  # fmt: skip
+}
 """The `reason` of a close row for each API key that is not served."""
 ASKED_TO_STOP: Final = "asked to stop"
 """The `what` of a client row: the process of client id `client` was asked to end in good order, which the wire cannot tell from a crash."""

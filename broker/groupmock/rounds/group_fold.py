@@ -64,8 +64,8 @@ class GroupFold:
 
     __slots__ = (
         "_assigned", "_holders", "_joined", "_listeners", "_number", "_ownership", "_size_before", "_stored", "_traced", "arrived", "epoch",
-        "generation", "given", "last", "leader", "lost", "members", "moved_because", "name", "processes", "protocol", "rebalance", "since",
-        "size", "state", "whole",
+        "generation", "given", "last", "leader", "lost", "members", "moved_because", "name", "processes", "protocol", "protocol_type",
+        "rebalance", "since", "size", "state", "whole",
     )  # fmt: skip
 
     def __init__(self, name: str, listeners: Listeners = SILENCE) -> None:
@@ -90,6 +90,7 @@ class GroupFold:
         self._ownership: Ownership | None = None  # `_ownership` is None until a member owns a partition.
         self._number = 0
         self.protocol = ""
+        self.protocol_type: str | None = None
         self._joined: dict[str, int] = {}  # Members that joined in the current rebalance, or at this moment, which may begin a rebalance.
         # The partitions of each member in the last assignment, or None if the rows do not show them.
         self._assigned: dict[str, Partitions] | None = None
@@ -127,7 +128,7 @@ class GroupFold:
         self.state, self.since, self.size, self.epoch = after, at, size, row.generation
         self._size_before = size
         self.leader, self.moved_because = row.leader, cause
-        self.protocol = row.protocol_name or self.protocol
+        self.protocol, self.protocol_type = row.protocol_name or self.protocol, row.protocol_type or self.protocol_type
         newest = self.generation
         if after == STABLE and before != STABLE and newest is not None and row.generation == newest.number:
             newest.planned = at  # The coordinator has accepted the leader's assignment.

@@ -44,7 +44,7 @@ def head(tale: Tale, view: ServerView | None, whole: bool) -> str:
         parts.append(f"lag {known.lag}" + (" (only transaction markers)" if known.lag and known.only_markers else ""))
     elif known.committed:
         parts.append(f"committed {offsets_text(known.committed)}")
-    elif known.generation > 0:
+    elif known.generation > 0 and tale.fold.protocol_type != "share":  # A share group has start offsets of share partitions instead.
         parts.append("nothing committed")
     return f"{text(tale.fold.name)}: {', '.join(parts)}"
 

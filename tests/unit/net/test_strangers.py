@@ -64,7 +64,6 @@ ASKED: dict[str, tuple[Callable[[Wire], object], str]] = {
     "TLS": (lambda wire: wire.send(b"\x16\x03\x01\x02\x00\x01"), "set security.protocol=PLAINTEXT in the client"),
     "SASL": (lambda wire: wire.ask(17, 1, SaslHandshakeRequest(mechanism="PLAIN")), f"REFUSED: ILLEGAL_SASL_STATE: {NO_SASL}"),
     "ACLs": (lambda wire: wire.send(request(29, 2, ACLS, 7, "c")), f"DescribeAcls REFUSED: SECURITY_DISABLED: {NO_ACLS}"),
-    "a share group": (lambda wire: wire.send(unserved(76)), "ShareGroupHeartbeat: groupmock serves no share groups (KIP-932)"),
     "a streams group": (lambda wire: wire.send(unserved(88)), "set group.protocol=classic in the Streams application"),
 }
 

@@ -12,7 +12,7 @@ from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.causes import LIKELY
 from groupmock.story.telling import obstacles, tell
-from groupmock_codec.api_keys import API_VERSIONS, DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE, SHARE_GROUP_HEARTBEAT
+from groupmock_codec.api_keys import API_VERSIONS, DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE, STREAMS_GROUP_HEARTBEAT
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
@@ -117,10 +117,10 @@ def test_what_groupmock_does_not_have_is_told_although_the_client_was_answered_b
     wire = cluster.rig.connect()
     wire.ask(METADATA, 9, MetadataRequest(topics=[]), client_id="anna")
     wire.ask(DESCRIBE_ACLS, 1, DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1), client_id="anna")
-    wire.send(bytes((0, 0, 0, 8, 0, SHARE_GROUP_HEARTBEAT, 0, 1, 0, 0, 0, 1)))
+    wire.send(bytes((0, 0, 0, 8, 0, STREAMS_GROUP_HEARTBEAT, 0, 1, 0, 0, 0, 1)))
     assert cluster.obstacles() == [
         f"DescribeAcls (SECURITY_DISABLED) REFUSED: {NO_ACLS}",
-        f"1 connection from 127.0.0.1 closed: {UNSERVED[SHARE_GROUP_HEARTBEAT]}",
+        f"1 connection from 127.0.0.1 closed: {UNSERVED[STREAMS_GROUP_HEARTBEAT]}",
     ]
 
 

@@ -63,6 +63,13 @@ PROFILE = Profile(
         69: (0, 1),  # ConsumerGroupDescribe
         74: (0, 1),  # ListConfigResources
         75: (0, 0),  # DescribeTopicPartitions
+        76: (1, 1),  # ShareGroupHeartbeat
+        77: (1, 1),  # ShareGroupDescribe
+        78: (1, 2),  # ShareFetch
+        79: (1, 2),  # ShareAcknowledge
+        90: (0, 1),  # DescribeShareGroupOffsets
+        91: (0, 0),  # AlterShareGroupOffsets
+        92: (0, 0),  # DeleteShareGroupOffsets
     },
     settings={},
     # This profile has no quirks, not even those of 4.4, because the limit of a group's record makes large test groups hang.
@@ -73,6 +80,7 @@ PROFILE = Profile(
         FeatureLevel("transaction.version", 0, 2, 2),
         FeatureLevel("group.version", 0, 1, 1),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
+        FeatureLevel("share.version", 0, 2, 2),
     ),
     finalized_features_epoch=15,
 )

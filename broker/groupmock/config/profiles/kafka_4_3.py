@@ -1,7 +1,7 @@
 """Apache Kafka 4.3.0 with its KRaft coordinator. Versions and feature levels are those that a running broker answered.
 
 APIs without a behaviour in this project are left out of what is advertised, and so are the feature levels of protocols that are not served
-(share, streams): a client would take them for a promise.
+(streams): a client would take them for a promise.
 """
 
 from __future__ import annotations
@@ -66,6 +66,13 @@ PROFILE = Profile(
         69: (0, 1),  # ConsumerGroupDescribe
         74: (0, 1),  # ListConfigResources
         75: (0, 0),  # DescribeTopicPartitions
+        76: (1, 1),  # ShareGroupHeartbeat
+        77: (1, 1),  # ShareGroupDescribe
+        78: (1, 2),  # ShareFetch
+        79: (1, 2),  # ShareAcknowledge
+        90: (0, 1),  # DescribeShareGroupOffsets
+        91: (0, 0),  # AlterShareGroupOffsets
+        92: (0, 0),  # DeleteShareGroupOffsets
     },
     settings=KAFKA_DEFAULTS,
     # `core.settings.Quirks` describes each quirk, and docs/kafka/releases.md says what was seen on brokers.
@@ -74,6 +81,7 @@ PROFILE = Profile(
             "malformed_subscription_hangs",
             "doubled_protocol_hangs",
             "acl_host_unchecked",
+            "added_share_partitions_reset",
             "assignor_change_computes_nothing",
             "emptied_group_keeps_assignment_epoch",
             "malformed_metadata_fails",
@@ -95,6 +103,7 @@ PROFILE = Profile(
         FeatureLevel("transaction.version", 0, 2, 2),
         FeatureLevel("group.version", 0, 1, 1),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
+        FeatureLevel("share.version", 0, 1, 1),
     ),
     finalized_features_epoch=15,
 )

@@ -26,6 +26,14 @@ CONSUMER_SETTINGS = {
     "group.consumer.migration.policy": "bidirectional",
 }
 """The additional settings of exchanges about consumer groups."""
+SHARE_SETTINGS = {
+    "group.share.session.timeout.ms": "45000",
+    "group.share.heartbeat.interval.ms": "5000",
+    "group.share.max.size": "200",
+    "group.share.record.lock.duration.ms": "30000",
+    "group.share.delivery.count.limit": "5",
+}
+"""The additional settings of exchanges about share groups."""
 NEEDS = {
     "transactions": "transactional producers (InitProducerId ... EndTxn)",
     "kip848": "consumer groups of KIP-848 (ConsumerGroupHeartbeat)",
@@ -42,7 +50,7 @@ NEEDS = {
     "cluster": "several nodes and a leadership that moves on command",
 }
 """Maps each requirement that not every broker meets to its description."""
-SERVED: Final = frozenset(("kip848", "authorizer", "no-authorizer"))
+SERVED: Final = frozenset(("kip848", "share", "authorizer", "no-authorizer"))
 """The requirements of exchanges that the pure core meets. Exchanges with any other are counted but not played."""
 AUTHORIZER_SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -236,7 +244,8 @@ class Exchange:
     def wanted_settings(self) -> dict[str, str]:
         """Return the settings that the exchange needs a broker to have, by Kafka's names."""
         consumers = CONSUMER_SETTINGS if "kip848" in self.needs else {}
-        return {**BASE_SETTINGS, **consumers, **self.of_authorizer, **self.settings}
+        shares = SHARE_SETTINGS if "share" in self.needs else {}
+        return {**BASE_SETTINGS, **consumers, **shares, **self.of_authorizer, **self.settings}
 
     @property
     def of_authorizer(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupResponse
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdResponse
 from groupmock_codec.messages.k26_end_txn import EndTxnResponse
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from groupmock_codec.messages.k76_share_group_heartbeat import ShareGroupHeartbeatResponse
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 
 from .credentials import TOKENS
@@ -70,7 +71,7 @@ class MemberMemory:
                     self.generation, self.leader = answer.generation_id, answer.leader
                     self.joined_type = answer.protocol_type if version >= 7 else "consumer"
                     self.protocol_name = answer.protocol_name
-        elif isinstance(answer, ConsumerGroupHeartbeatResponse) and answer.error_code == NONE:
+        elif isinstance(answer, ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse) and answer.error_code == NONE:
             self.member_id, self.epoch = answer.member_id or "", answer.member_epoch
             if answer.assignment is not None:
                 rows = answer.assignment.topic_partitions

@@ -15,6 +15,8 @@ from groupmock_codec.api_keys import (
     DESCRIBE_GROUPS,
     LEAVE_GROUP,
     LIST_CONFIG_RESOURCES,
+    SHARE_GROUP_DESCRIBE,
+    SHARE_GROUP_HEARTBEAT,
 )
 from groupmock_codec.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from groupmock_codec.group_states import DEAD
@@ -25,6 +27,8 @@ from groupmock_codec.messages.k33_alter_configs import AlterConfigsRequest, Alte
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from groupmock_codec.messages.k74_list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
+from groupmock_codec.messages.k76_share_group_heartbeat import ShareGroupHeartbeatRequest
+from groupmock_codec.messages.k77_share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
 from .tcp_broker import NoBroker, TcpBroker
 
@@ -70,6 +74,7 @@ def empty_groups(broker: TcpBroker, names: Sequence[str]) -> None:
     hidden = [group.group_id for group in answer.groups if group.group_state == DEAD]
     for group_id, member_id in (*members, *_consumers(broker, hidden)):
         _leave(broker, group_id, member_id)
+    _empty_share_groups(broker, hidden)
 
 
 def _consumers(broker: TcpBroker, names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -81,6 +86,19 @@ def _consumers(broker: TcpBroker, names: Sequence[str]) -> Iterator[tuple[str, s
     assert isinstance(answer, ConsumerGroupDescribeResponse)
     for group in answer.groups:
         yield from ((group.group_id, member.member_id) for member in group.members)
+
+
+def _empty_share_groups(broker: TcpBroker, names: Sequence[str]) -> None:
+    """Let every member of a share group leave. LeaveGroup does not find them, so that each leaves with a heartbeat."""
+    version, heartbeat = broker.best(SHARE_GROUP_DESCRIBE, 1), broker.best(SHARE_GROUP_HEARTBEAT, 1)
+    if version is None or heartbeat is None or not names:
+        return
+    answer = broker.ask(SHARE_GROUP_DESCRIBE, version, ShareGroupDescribeRequest(group_ids=list(names)))
+    assert isinstance(answer, ShareGroupDescribeResponse)
+    for group in answer.groups:
+        for member in group.members:
+            leaving = ShareGroupHeartbeatRequest(group_id=group.group_id, member_id=member.member_id, member_epoch=-1)
+            broker.ask(SHARE_GROUP_HEARTBEAT, heartbeat, leaving)
 
 
 def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:

@@ -16,6 +16,7 @@ from ..consumer.group import no_session
 from ..consumer.states import JOINING
 from ..modern import ModernGroup
 from ..offsets.committed import CommittedOffsets
+from .simple_assignor import NAME
 from .states import State
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Group(ModernGroup[Member]):
     def assign(self, targets: dict[str, Target], now: int) -> None:
         """Store the target that was computed for the present group epoch."""
         assert self.assignment_epoch < self.generation
-        self.targets, self.assignment_epoch, self.computed_at = targets, self.generation, now
+        self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, NAME
         self.epoch += 1
 
     def give(self, member: Member, assigned: Target, epoch: int) -> None:
