@@ -21,7 +21,7 @@ from .machine import Cores, cpu_seconds, pinned
 ROOT = Path(__file__).parent.parent
 KFAKE = Path(__file__).parent / "kfake"
 READY_SECONDS = 20.0
-CALM_SECONDS = 0.002
+CALM_SECONDS = 0.0003
 
 
 def groupmock_command(*flags: str) -> list[str]:
