@@ -34,7 +34,7 @@ samples.scalar = lambda wire, dice: (
 )
 
 OURS = tuple({os.path.realpath(each) + os.sep for each in [sys.prefix, sys.base_prefix, *sys.path] if os.path.isdir(each)})
-WRITTEN = ("<decode groupmock_codec", "<encode groupmock_codec", "<errors groupmock_codec", "<frozen ")
+WRITTEN = ("groupmock_codec.messages.", "<frozen ")  # Generated code is named by the module of its message.
 RUNS = ("exec", "compile")
 NEVER = ("subprocess.", "os.", "pickle.", "socket.", "ctypes.", "shutil.", "urllib.", "code.", "tempfile.", "glob.", "http.", "ftplib.")
 seen, watching = [], False
