@@ -137,7 +137,7 @@ class GroupModel:
         if leased % 2 and self.leases:
             lease = self.leases[who % len(self.leases)]
             if lease.epoch == lease.group.epoch:
-                self.world.core.renew(lease, self.world.now * NS_PER_MS)
+                self.world.core.renew(lease).last = self.world.now * NS_PER_MS
                 self._sign(lease.group.group_id, lease.member.member_id)
             return
         wanted = self._heartbeat_code(client)

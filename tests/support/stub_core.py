@@ -13,6 +13,7 @@ from groupmock.core.environment import Environment
 from groupmock.core.events import Command, Disconnected, Event, Request
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
+from groupmock.core.timers import Beats
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
 
@@ -36,7 +37,7 @@ class StubCore(Core):
         self.group = StubGroup()
         self.parked: list[int] = []
         self.seen: list[Event] = []
-        self.renewed: list[int] = []
+        self.beats: list[Beats] = []
         self.due: int | None = None
         self.fired: list[int] = []
         self.on_expire: Effects = []
@@ -76,8 +77,14 @@ class StubCore(Core):
     def deadline(self) -> int | None:
         return self.due
 
-    def renew(self, lease: Lease, now: int) -> None:
-        self.renewed.append(now)
+    def renew(self, lease: Lease) -> Beats:
+        self.beats.append(Beats(0))
+        return self.beats[-1]
+
+    @property
+    def renewed(self) -> bool:
+        """True if the driver has repeated an answer."""
+        return any(beats.last for beats in self.beats)
 
     @property
     def requests(self) -> list[Request]:

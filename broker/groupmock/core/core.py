@@ -26,9 +26,9 @@ Budgets. The connection of a request that would cost too much is closed (`core.b
 anything.
 
 Renewal. A client repeats its heartbeat byte for byte, and the answer stays the same until its group changes. The answer carries a `Lease`:
-while `group.epoch` is unchanged, the driver repeats the answer itself and calls `renew`. That moves the session's deadline to a later time
-and may do nothing else: it has no effects, draws nothing, and does not read the group. Everything that could change the answer raises the
-group's epoch.
+while `group.epoch` is unchanged, the driver repeats the answer itself and writes the time into the `Beats` that `renew` has returned. That
+moves the session's deadline to a later time, which its timer finds out when it is due, and nothing else. Everything that could change the
+answer raises the group's epoch.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .cluster import Cluster, cluster_on
 from .effects import Close, Effects, Lease, TimerFired
 from .environment import NO_HOLDS, Environment
 from .events import Command, Disconnected, Event, Request
-from .timers import Key
+from .timers import Beats, Key
 from .turn import TimerHandler, Turn
 from .work import keeps
 
@@ -122,10 +122,11 @@ class Core:
         """Return the time for the next call of `expire`, or None if no timer is set. It may be too early and is never too late."""
         return self.environment.timers.next()
 
-    def renew(self, lease: Lease, now: int) -> None:
-        """Renew the session of a member whose heartbeat the driver has answered by repeating an answer. Nothing else changes."""
+    def renew(self, lease: Lease) -> Beats:
+        """Return where the driver writes the time of each heartbeat that it answers by repeating an answer. That renews the session of
+        the member; nothing else changes."""
         member = lease.member
-        member.session.deadline = now + member.session_timeout_ms * NS_PER_MS
+        return member.session.beating(member.session_timeout_ms * NS_PER_MS)
 
     def _let(self, event: Event, turn: Turn) -> None:
         if isinstance(event, Request):

@@ -79,7 +79,7 @@ FOR_EVER: Final = 1 << 62
 
 class Lease(msgspec.Struct, gc=False):
     """The permission to repeat a heartbeat's answer while `group.epoch == epoch` and until `until` (ns of the run;
-    docs/reference/architecture.md#leases). `Core.renew` then moves one deadline."""
+    docs/reference/architecture.md#leases). `Core.renew` then returns what the driver has to tell of each repetition."""
 
     group: Leasing
     member: Leased

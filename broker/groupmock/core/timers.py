@@ -47,14 +47,43 @@ _FEW: Final = 64
 """If fewer heap entries than this are cancelled or replaced, removing them is not worth the cost."""
 
 
+class Beats(msgspec.Struct, gc=False):
+    """The time of the last repeated heartbeat (ns of the run), which the driver writes, and how long a session lives after it. A moved
+    deadline begins a new count with 0."""
+
+    lives_ns: int
+    last: int = 0
+
+
 class Timer(msgspec.Struct, gc=False, eq=False):
     """The deadline of a timer that is set. It may be moved to a later time directly; use `Timers.set` to move it earlier or to re-arm
-    it."""
+    it. `beats` moves the deadline of a session without a call: it is read when somebody looks at the deadline."""
 
     key: Key
-    deadline: int
+    set_to: int
     queued: int
     live: bool = True
+    beats: Beats | None = None
+
+    @property
+    def deadline(self) -> int:
+        """The time (ns of the run) at which the timer fires."""
+        beats = self.beats
+        return self.set_to if beats is None or not beats.last else max(self.set_to, beats.last + beats.lives_ns)
+
+    @deadline.setter
+    def deadline(self, at: int) -> None:
+        self.set_to = at
+        if self.beats is not None:
+            self.beats.last = 0
+
+    def beating(self, lives_ns: int) -> Beats:
+        """Return the beats of this session. All connections that repeat heartbeats of its member share them."""
+        if self.beats is None:
+            self.beats = Beats(lives_ns)
+        else:
+            self.beats.lives_ns = lives_ns
+        return self.beats
 
 
 # An entry has the time at which to look at the timer next, the order of setting, and the timer. It is a tuple, because the garbage

@@ -85,7 +85,6 @@ class Dispatcher(Protocol):
     counters: Counters
     journal: Journal
     now: Callable[[], int]
-    renew: Callable[[Lease, int], None]
     turns: Turns[Connection]
     reads: list[tuple[Connection, bytes]]
 
@@ -168,14 +167,13 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Handle bytes from the peer. Heartbeats that repeat the last heartbeat cost a few comparisons (see `repeat`); everything else
         takes the full path. The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
-        repeat = self.repeat
-        if repeat is not None and repeat.group.epoch == repeat.epoch and not self.driver.reads:
+        repeat, driver = self.repeat, self.driver
+        if repeat is not None and repeat.group.epoch == repeat.epoch and not driver.reads:
             if len(data) != repeat.length:
                 identifiers = repeat.several(data)
             else:  # Comparing slices is faster than startswith and endswith.
                 identifiers = data[ID_AT:ID_END] if data[:ID_AT] == repeat.head and data[ID_END:] == repeat.tail else b""
             if identifiers:
-                driver = self.driver
                 now = driver.now()
                 # The rows are written before `beaten` changes, because a sink may look at the time of the previous heartbeat.
                 if now > repeat.until:
@@ -183,18 +181,18 @@ class Connection(asyncio.Protocol):
                         driver.arrived(self, data)
                         return
                     driver.record.repeated(self, repeat, identifiers, now)
-                self.beaten = now
-                self.unreported += len(identifiers) >> 2
-                # `renew` moves a number and no timer: `call_later` and `cancel` would double the cost (docs/kafka/limits.md#heartbeats).
-                driver.renew(repeat.lease, now)
+                # Only the time is noted: a timer of the loop would double the cost (docs/kafka/limits.md#heartbeats).
+                self.beaten = repeat.beats.last = now
                 if len(identifiers) == 4:
+                    self.unreported += 1
                     driver.counters.handled += 1
                     self.transport.write(repeat.answer_head + identifiers + repeat.answer_tail)  # type: ignore[union-attr]  # connected
                 else:
+                    self.unreported += len(identifiers) >> 2
                     driver.counters.handled += len(identifiers) >> 2
                     self.transport.write(repeat.answers(identifiers))  # type: ignore[union-attr]  # connected
                 return
-        self.driver.arrived(self, data)
+        driver.arrived(self, data)
 
     def eof_received(self) -> bool:
         """Note that the peer sends no more. Return True to keep the transport, so that the peer still gets the answers it waits for."""

@@ -82,7 +82,6 @@ from .turns import Turns
 if TYPE_CHECKING:
     from ..config.limits import Limits
     from ..core.core import Core
-    from ..core.effects import Lease
     from ..journal.journal import Journal
     from .clock import Alarm, Clock
     from .fault_gate import FaultGate
@@ -113,7 +112,6 @@ class Driver:
         self.journal = journal
         self.limits = limits
         self.now: Callable[[], int] = clock.now
-        self.renew: Callable[[Lease, int], None] = core.renew
         self.tickets = Tickets() if tickets is None else tickets
         self.counters = self.tickets.counters
         self.record = Recorder(journal, self.counters)
@@ -405,7 +403,7 @@ class Driver:
                 until = ALWAYS if self.journal.heartbeats else told_until
                 if connection.guard is not None:
                     lease = connection.guard.until(lease)
-                connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)
+                connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until, self.core.renew(lease))
         connection.answer(answer)
         if connection.out is None and connection.inbox is not None:
             self.serve_soon(connection)

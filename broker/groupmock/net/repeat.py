@@ -4,8 +4,8 @@ The lease. If the core answers a Heartbeat with 0 in Stable or CompletingRebalan
 docs/kafka/group-protocol.md), its `Reply` has a `Lease` with the group, the member and the group's epoch. The same holds for a
 ConsumerGroupHeartbeat of a member that has reached its target (docs/kafka/consumer-groups.md). A `Repeat` keeps that heartbeat and its
 answer as bytes. While `group.epoch` is unchanged and the connection's next bytes are the same heartbeats except for the correlation ids
-(one read may have several), the connection writes the same answer with the new id and calls `renew(lease, now)`, which only moves the
-session deadline. Nothing is decoded, no event is made, and the core decides nothing.
+(one read may have several), the connection writes the same answer with the new id and notes the time in the session's `Beats`, which only
+moves the session deadline. Nothing is decoded, no event is made, and the core decides nothing.
 
 Why it is safe. The answer to a Heartbeat is a function of the request and of the group's state (rules H1 to H8). The request is the same,
 because all its bytes are compared: API and version, client id, group, generation, member, instance id, trailing bytes. The state is the
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.effects import Lease
+    from ..core.timers import Beats
     from .codecs import ApiCodec
 
 ID_AT: Final = 8  # The correlation id follows the size (4 bytes), API key and version (2 bytes each).
@@ -56,11 +57,12 @@ class Repeat:
     frame of the heartbeat with its length, and likewise for the answer."""
 
     __slots__ = (
-        "answer_head", "answer_tail", "codec", "epoch", "group", "head", "lease", "length", "message", "tail", "template", "until",
+        "answer_head", "answer_tail", "beats", "codec", "epoch", "group", "head", "lease", "length", "message", "tail", "template", "until",
     )  # fmt: skip
 
-    def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease, until: int) -> None:
+    def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease, until: int, beats: Beats) -> None:
         self.codec = codec
+        self.beats = beats  # The time of each repetition is written here, which renews the session.
         self.until = min(until, lease.until)  # A heartbeat after this run time is reported to sinks or handled by the core.
         self.message = message
         self.template: object = None  # A sink that writes rows of repeated heartbeats from a template keeps the template here.

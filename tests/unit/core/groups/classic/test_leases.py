@@ -44,7 +44,7 @@ def test_a_renewal_is_a_heartbeat() -> None:
             world.beat(leader)
             if leased:
                 assert lease.epoch == lease.group.epoch
-                world.core.renew(lease, world.now * NS_PER_MS)
+                world.core.renew(lease).last = world.now * NS_PER_MS
             else:
                 world.beat(follower)
         while follower in world.group().members:
@@ -87,7 +87,7 @@ def test_a_session_that_ran_out_while_parked_ends_the_lease() -> None:
         world.beat(leader)
     assert lease.epoch != lease.group.epoch
     assert world.beat(follower) == 0
-    world.core.renew(lease_of(world, follower), world.now * NS_PER_MS)
+    world.core.renew(lease_of(world, follower)).last = world.now * NS_PER_MS
     assert world.group().members[follower].session.live
 
 

@@ -27,7 +27,7 @@ def test_a_heartbeat_that_changes_nothing_may_be_repeated_until_something_does()
     lease = world.rig.of(Reply)[-1].lease
     assert lease is not None
     world.sleep(20_000)
-    world.core.renew(lease, world.rig.now)
+    world.core.renew(lease).last = world.rig.now
     world.sleep(20_000)
     assert world.state()[0] == "Stable", "a repeated heartbeat is a sign of life"
     world.topic("v")
