@@ -3,6 +3,8 @@
     python -m tools.peers judge NAME [--output FILE]     one of PEERS; writes the report as JSON (default tools/records/peers/NAME.json)
     python -m tools.peers keep NAME REPORT               a report of `groupmock probe --report json` as tools/records/peers/NAME.json
 
+With --missing only the rows that the recorded report lacks are judged, or kept, and added to it.
+
 `python -m tools.pages peers` writes the page.
 """
 
@@ -16,12 +18,13 @@ from typing import Any
 
 import msgspec
 
+from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.verdicts.report_model import Report
 from tools.records import RECORDS, save
 
 from .peer_servers import PEERS
-from .probing import judge, slim
+from .probing import added, judge, slim, without
 
 
 def main(words: Sequence[str]) -> int:
@@ -33,18 +36,22 @@ def main(words: Sequence[str]) -> int:
     judging = verbs.add_parser("judge")
     judging.add_argument("name", choices=PEERS)
     judging.add_argument("--output", type=Path)
+    judging.add_argument("--missing", action="store_true")
     keeping = verbs.add_parser("keep")
     keeping.add_argument("name")
     keeping.add_argument("report", type=Path)
+    keeping.add_argument("--missing", action="store_true")
     asked = parser.parse_args(words)
     file = RECORDS / "peers" / f"{asked.name}.json"
+    before = from_json(file.read_bytes()) if asked.missing else None
     if asked.verb == "judge":
         file = asked.output or file
-        save(file, _as_data(judge(PEERS[asked.name])))
-        return 0
-    report = from_json(asked.report.read_bytes())
-    facts = msgspec.structs.replace(report.broker, address="127.0.0.1")
-    save(file, _as_data(slim(msgspec.structs.replace(report, broker=facts, left_behind=()))))
+        report = judge(PEERS[asked.name], load_suite() if before is None else without(before))
+    else:
+        report = from_json(asked.report.read_bytes())
+        facts = msgspec.structs.replace(report.broker, address="127.0.0.1")
+        report = slim(msgspec.structs.replace(report, broker=facts, left_behind=()))
+    save(file, _as_data(report if before is None else added(before, report)))
     return 0
 
 

@@ -27,9 +27,30 @@ DIED: Final = "the server died of it"
 OF_SECURITY: Final = "SEC-"
 
 
-def judge(peer: Peer) -> Report:
-    """Play every exchange against the server, judged as the newest Kafka."""
-    suite, command = load_suite(), peer.command()
+def without(report: Report) -> Suite:
+    """Return the rows that a report lacks, with the exchanges that prove them."""
+    suite, known = load_suite(), {row.row for row in report.rows}
+    rows = {name: statement for name, statement in suite.rows.items() if name not in known}
+    return Suite(tuple(each for each in suite.exchanges if rows.keys() & set(each.rows)), rows)
+
+
+def added(before: Report, later: Report) -> Report:
+    """Return a report with the rows that a later report has besides. The counts of exchanges add up, because no exchange is in both."""
+    known = {row.row for row in before.rows}
+    new = [row for row in later.rows if row.row not in known]
+    totals = {
+        kind: {verdict: count + later.counts[kind].get(verdict, 0) for verdict, count in each.items()}
+        for kind, each in before.counts.items()
+    }
+    rows = (*before.rows, *new)
+    by_verdict = {verdict: sum(row.verdict == verdict for row in rows) for verdict in totals["rows"]}
+    exchanges = (*before.exchanges, *later.exchanges)
+    return msgspec.structs.replace(before, rows=rows, counts={**totals, "rows": by_verdict}, exchanges=exchanges)
+
+
+def judge(peer: Peer, suite: Suite) -> Report:
+    """Play the exchanges of a suite against the server, judged as the newest Kafka."""
+    command = peer.command()
     began = time.monotonic()
     parts: list[Report] = []
     for at in range(0, len(suite.exchanges), AT_A_TIME):

@@ -45,11 +45,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _denied(cluster: Cluster, turn: Turn, request: Request, message: ShareGroupHeartbeatRequest) -> int:
-    """Return the error of a right that the member lacks, or 0. Topics need one only in a heartbeat that names them."""
+    """Return the error of a right that the member lacks, or 0. Topics need one only in a heartbeat that names them, and are looked at after
+    the member id (KafkaApis.handleShareGroupHeartbeat)."""
     if cluster.authorizer is None:
         return error_codes.NONE
     if cluster.denied(turn, request, READ, GROUP, (message.group_id,)):
         return error_codes.GROUP_AUTHORIZATION_FAILED
+    if beat.misnamed(message.member_id):
+        return error_codes.INVALID_REQUEST
     hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, message.subscribed_topic_names or ())
     return error_codes.TOPIC_AUTHORIZATION_FAILED if hidden else error_codes.NONE
 

@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if not turn.environment.share_groups:
             answer.error_code = error_codes.UNSUPPORTED_VERSION
         elif group.group_id in denied:
-            answer.error_code, answer.error_message = error_codes.GROUP_AUTHORIZATION_FAILED, DENIED_TEXT[GROUP]
+            answer.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
         else:
             _describe(cluster, turn, request, group, answer)
         groups.append(answer)

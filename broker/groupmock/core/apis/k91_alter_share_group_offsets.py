@@ -14,7 +14,6 @@ from groupmock_codec.messages.k91_alter_share_group_offsets import (
 )
 
 from ..authorizer.acl import DENIED, DENIED_TEXT, GROUP, READ, TOPIC
-from ..authorizer.right import Right
 from ..budget import Ration
 from ..groups import causes
 from ..groups.refused import Refused
@@ -35,7 +34,6 @@ NOT_EMPTY: Final = "The group is not empty."
 INVALID_ID: Final = "The group id is invalid."
 NOT_HOSTED: Final = "This server does not host this topic-partition."
 NOT_SERVED: Final = "The version of API is not supported."
-RIGHTS: Final = (Right(READ, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -46,7 +44,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names([topic.topic_name for topic in asked.topics], TOPIC_COST)
     ration.take(sum(len(topic.partitions) for topic in asked.topics), PARTITION_COST)
     try:
-        group = vacant(cluster, turn, request, asked.group_id)
+        group = vacant(cluster, turn, request, asked.group_id, READ)
         if not asked.topics:
             answer = AlterShareGroupOffsetsResponse()
         else:
@@ -56,10 +54,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.reply(request.ticket, answer)
 
 
-def vacant(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> ShareGroup | None:
-    """Return the share group, which may not have members, or None if it does not exist. Raises Refused."""
+def vacant(cluster: Cluster, turn: Turn, request: Request, group_id: str, operation: int) -> ShareGroup | None:
+    """Return the share group, which may not have members, or None if it does not exist. `operation` is the right to the group that the
+    sender needs. Raises Refused."""
     if not turn.environment.share_groups:
         raise Refused(error_codes.UNSUPPORTED_VERSION, NOT_SERVED)
+    if cluster.denied(turn, request, operation, GROUP, (group_id,)):
+        raise Refused(DENIED[GROUP], DENIED_TEXT[GROUP])
     if not group_id:
         raise Refused(error_codes.INVALID_GROUP_ID, INVALID_ID)
     error, group = cluster.groups.reach(group_id, request.node)

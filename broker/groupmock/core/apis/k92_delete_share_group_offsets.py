@@ -11,8 +11,7 @@ from groupmock_codec.messages.k92_delete_share_group_offsets import (
     DeleteShareGroupOffsetsResponseTopic,
 )
 
-from ..authorizer.acl import DELETE, DENIED, DENIED_TEXT, GROUP, READ, TOPIC
-from ..authorizer.right import Right
+from ..authorizer.acl import DELETE, DENIED, DENIED_TEXT, READ, TOPIC
 from ..budget import Ration
 from ..groups.refused import Refused
 from ..groups.share.beat import not_found
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 TOPIC_COST: Final = 4
 NOTHING_STORED: Final = "There is no offset information to delete."
-RIGHTS: Final = (Right(DELETE, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -35,7 +33,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DeleteShareGroupOffsetsRequest)
     Ration(turn.settings).take_names([topic.topic_name for topic in asked.topics], TOPIC_COST)
     try:
-        group = vacant(cluster, turn, request, asked.group_id)
+        group = vacant(cluster, turn, request, asked.group_id, DELETE)
         if group is None:
             raise not_found(asked.group_id, exists=False, epoch=0)
         answer = DeleteShareGroupOffsetsResponse(responses=_deleted(cluster, turn, request, asked, group))

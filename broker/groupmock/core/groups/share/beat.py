@@ -47,9 +47,14 @@ def read(message: ShareGroupHeartbeatRequest, client_id: str | None, client_host
     )
 
 
+def misnamed(member_id: str) -> bool:
+    """True if a member id is missing or too long, which is refused without a text."""
+    return not member_id or len(member_id.encode("utf-16-le", "surrogatepass")) > 2 * LONGEST_MEMBER_ID
+
+
 def check(beat: Beat) -> None:
     """Check the fields of a heartbeat before its group is looked up, in Kafka's order. Raises Refused."""
-    if not beat.member_id or len(beat.member_id.encode("utf-16-le", "surrogatepass")) > 2 * LONGEST_MEMBER_ID:
+    if misnamed(beat.member_id):
         raise Refused(error_codes.INVALID_REQUEST, "")
     if not beat.member_id.strip():
         raise _invalid("MemberId can't be empty.")
