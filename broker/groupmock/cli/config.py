@@ -22,7 +22,7 @@ HIDDEN: Final = "(not shown)"
 NOTHING_COPIED: Final = Like("", 0, False, None, None, None)
 OF_LIKE: Final = {
     "like": "address", "like-records": "records", "like-tls": "tls", "like-tls-ca": "ca", "like-tls-cert": "certificate",
-    "like-tls-key": "key",
+    "like-tls-key": "key", "like-sasl-user": "user", "like-sasl-mechanism": "mechanism", "like-sasl-password-file": "password_file",
 }  # fmt: skip
 """Maps options that start with `like` to the fields of `Config.like` that they set."""
 

@@ -25,23 +25,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tls-ca", metavar="FILE", help="CA certificates that the cluster is checked against (default: the system's)")
     add("--tls-cert", metavar="FILE", help="client certificate, where the cluster wants one")
     add("--tls-key", metavar="FILE", help="its key, where it is not in the same file")
+    add("--sasl-user", metavar="NAME", help="authenticate as this user")
+    add("--sasl-mechanism", metavar="NAME", help="by PLAIN (default), SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
+    add("--sasl-password-file", metavar="FILE", help="file with the password or token (default: the variable GROUPMOCK_LIKE_SASL_PASSWORD)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from ..config.option_values import whole_number
     from ..config.resolve import MAX_COPIED, resolve
-    from ..like.fetch import copied
+    from ..like.fetch import PASSWORD, copied
     from ..net.loops import run as run_loop
-    from ..record.reaching import Called, address, tls_context
+    from ..record.reaching import Called, address, credentials, tls_context
     from ..server.running import CannotStart
 
     try:
         config = resolve({"profile": arguments.profile, "nodes": arguments.nodes})
         records = whole_number(arguments.records, "--records", 0, MAX_COPIED)
         tls = tls_context(arguments.tls, arguments.tls_ca, arguments.tls_cert, arguments.tls_key, "--tls")
-        called = Called("cluster", "HOST:PORT", "--tls")
+        called = Called("cluster", "HOST:PORT", "--tls", "--sasl")
         where = address(arguments.address, called.flag)
-        found = run_loop(copied(where, tls, called, config, records))
+        known = credentials(arguments.sasl_user, arguments.sasl_mechanism, arguments.sasl_password_file, called.sasl, PASSWORD)
+        found = run_loop(copied(where, tls, called, config, records, known))
     except ConfigError as bad:
         complain("like", bad)
         return BAD_USE

@@ -35,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--journal-max-bytes", metavar="BYTES", help="of that file: whole rows, the last says what is left out (default: no limit)")
     add("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     add("--port", default="0", help="port of the first node; others take the next ones; 0: each a free one (default 0)")
+    add("--listener", metavar="NAME=PROTOCOL://HOST:PORT", help="listen like this instead: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL")
+    add("--listener-cert", metavar="FILE", help="certificate of that listener (default: a throw-away one)")
+    add("--listener-key", metavar="FILE", help="its key, where it is not in the same file")
+    add("--listener-dir", metavar="DIR", help="folder for the throw-away certificates (default: a temporary one)")
     add("--advertise", metavar="HOST[:PORT]", help="address that clients are told, where it differs from the one listened on")
     add("--plan", metavar="FILE", help="fault rules: a TOML or JSON file, or the name of a ready plan")
     add("--seed", metavar="N", help="seed of the chances of fault rules (default: the plan's, else 0)")
@@ -43,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tls-ca", metavar="FILE", help="CA certificates that the upstream is checked against (default: the system's)")
     add("--tls-cert", metavar="FILE", help="client certificate, where the upstream wants one")
     add("--tls-key", metavar="FILE", help="its key, where it is not in the same file")
+    add("--sasl-user", metavar="NAME", help="authenticate to the upstream as this user; clients come without")
+    add("--sasl-mechanism", metavar="NAME", help="by PLAIN (default), SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
+    add("--sasl-password-file", metavar="FILE", help="file with the password or token (default: the variable GROUPMOCK_SASL_PASSWORD)")
     said = "what is said on stderr: a line per rebalance, or with rows a line per row (default off)"
     add("--log", default="off", metavar="text|json|rows|json-rows|off", help=said)
 

@@ -82,6 +82,11 @@ OPTIONS: Final = (
     Option("like-tls-ca", "FILE", "CA certificates that it is checked against (default: the system's)", None),
     Option("like-tls-cert", "FILE", "client certificate, where it wants one", None),
     Option("like-tls-key", "FILE", "its key, where it is not in the same file", None),
+    Option("like-sasl-user", "NAME", "authenticate to it as this user", None),
+    Option("like-sasl-mechanism", "NAME", "by PLAIN (default), SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER", None),
+    Option(
+        "like-sasl-password-file", "FILE", "file with the password or token (default: the variable GROUPMOCK_LIKE_SASL_PASSWORD)", None
+    ),
     Option(
         "log",
         "text|json|rows|json-rows|off",

@@ -52,7 +52,8 @@ class TopicSpec(NamedTuple):
 
 
 class Like(NamedTuple):
-    """A real cluster that is to be copied. `records` is the number of records of each partition; paths are PEM files for TLS."""
+    """A real cluster that is to be copied. `records` is the number of records of each partition; paths are PEM files for TLS, and
+    the file with the password of `user`."""
 
     address: str
     records: int
@@ -60,6 +61,9 @@ class Like(NamedTuple):
     ca: str | None
     certificate: str | None
     key: str | None
+    user: str | None = None
+    mechanism: str | None = None
+    password_file: str | None = None
 
 
 class Token(str):
@@ -384,7 +388,14 @@ def _like(values: Mapping[str, Any], origins: Mapping[str, str]) -> Like | None:
         ca=path_of(values["like-tls-ca"], origins["like-tls-ca"]),
         certificate=path_of(values["like-tls-cert"], origins["like-tls-cert"]),
         key=path_of(values["like-tls-key"], origins["like-tls-key"]),
+        user=_text(values["like-sasl-user"]),
+        mechanism=_text(values["like-sasl-mechanism"]),
+        password_file=path_of(values["like-sasl-password-file"], origins["like-sasl-password-file"]),
     )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:

@@ -12,6 +12,7 @@ from groupmock_codec.declare import Message
 
 from ..record.reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
 from ..rig.wire import AsyncClient, HungUp, NoFrame, Unreadable
+from ..security.login import Credentials
 from ..server.running import CannotStart
 
 PATIENCE_S: Final = 30.0
@@ -31,9 +32,9 @@ PAUSE_S: Final = 0.3
 class Source:
     """The connections to the nodes of the cluster that is copied. Raises CannotStart for whatever prevents an answer."""
 
-    def __init__(self, where: Where, tls: ssl.SSLContext | None, called: Called) -> None:
+    def __init__(self, where: Where, tls: ssl.SSLContext | None, called: Called, credentials: Credentials | None = None) -> None:
         self.where = where
-        self._tls, self._called = tls, called
+        self._tls, self._called, self._credentials = tls, called, credentials
         self._clients: dict[Where, AsyncClient] = {}
         self._highest: dict[Where, dict[int, tuple[int, int]]] = {}
 
@@ -51,20 +52,28 @@ class Source:
             return await client.ask(key, version, message, trailing=True)
         except HungUp:
             raise CannotStart(
-                f"the cluster {node} closed the connection when it was asked for {name}: it may want credentials (SASL), and there are "
-                "none here: name a listener without"
+                f"the cluster {node} closed the connection when it was asked for {name}: it may want credentials: "
+                f"see {self._called.sasl}-user"
             ) from None
         except (OSError, Unreadable) as trouble:
             raise CannotStart(f"the cluster {node} did not answer {name}: {str(trouble) or 'no answer in time'}") from None
 
-    def close(self) -> None:
-        """Close the connections to all nodes."""
+    async def close(self) -> None:
+        """Close the connections to all nodes, and wait until TLS has said good-bye."""
         for client in self._clients.values():
             client.close()
+        for client in self._clients.values():
+            try:
+                async with asyncio.timeout(CONNECT_S):
+                    await client.writer.wait_closed()
+            except OSError:  # The node closed first, or does not answer. TimeoutError is one of them.
+                continue
 
     async def _client(self, where: Where) -> AsyncClient:
         if where not in self._clients:
-            client = self._clients[where] = AsyncClient(*await reach(where, self._tls, self._called), CLIENT_ID, PATIENCE_S)
+            client = self._clients[where] = AsyncClient(
+                *await reach(where, self._tls, self._called, self._credentials), CLIENT_ID, PATIENCE_S
+            )
             self._highest[where] = await self._versions(where, client)
         return self._clients[where]
 

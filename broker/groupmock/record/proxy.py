@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import ssl
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,7 @@ from ..version import __version__
 from .addresses import watched
 from .cutting import Held
 from .dialogue import Dialogue, header
+from .reaching import NotAuthenticated
 from .relay import Relay
 from .settings import Settings
 from .summary import GroupNames, summary_line
@@ -58,7 +60,7 @@ class Proxy:
         self.failure: str | None = None
         self.path = settings.journal
         """The path of the journal file. Until it is begun it may be the folder for the file."""
-        self.upstream = Upstream(settings.host, settings.port, settings.advertise, settings.tls)
+        self.upstream = Upstream(settings.host, settings.port, settings.advertise, settings.tls, settings.credentials)
         self.upstream.began = self._began
         self.upstream.trouble = partial(self._remark, NOT_OURS)
         self.work = Work(self._relieved)
@@ -73,6 +75,7 @@ class Proxy:
         self.dialogue = Dialogue(self.journal, beats=True)
         self._striker = self._with_rules()
         self._on_failure = on_failure
+        self._tls = settings.listener.context if settings.listener is not None else None
         self._numbers = 0
         self._joining: set[asyncio.Task[None]] = set()
         self._flusher: asyncio.TimerHandle | None = None
@@ -121,6 +124,8 @@ class Proxy:
             "pid": os.getpid(),
             "version": __version__,
         }
+        if self.settings.listener is not None:
+            line["listener"] = {"protocol": self.settings.listener.spec.protocol, "ca": self.settings.listener.ca}
         return json.dumps(line).encode() + b"\n"
 
     @property
@@ -177,7 +182,10 @@ class Proxy:
     def _config(self) -> dict[str, Any]:
         """Return the configuration for the journal, which contains no secret."""
         settings = self.settings
-        return {"upstream": [str(where) for where in settings.upstream], "tls": settings.tls is not None}
+        told: dict[str, Any] = {"upstream": [str(where) for where in settings.upstream], "tls": settings.tls is not None}
+        if settings.credentials is not None:
+            told["sasl"] = {"mechanism": settings.credentials.mechanism, "user": settings.credentials.user}
+        return told
 
     def _begin_journal(self) -> None:
         settings, path = self.settings, self.path
@@ -251,19 +259,24 @@ class Proxy:
         where = relay.node.where
         try:
             await self.upstream.connect(lambda: relay.server, where)
-        except OSError as failure:
-            why = "no answer in time" if isinstance(failure, TimeoutError) else failure.strerror or str(failure)
+        except (OSError, NotAuthenticated) as failure:
+            if isinstance(failure, NotAuthenticated):
+                reason = f"the upstream {failure}"
+            else:
+                why = "no answer in time" if isinstance(failure, TimeoutError) else failure.strerror or str(failure)
+                reason = f"the upstream {where} cannot be reached: {why}"
             accepted.close()
             relay.client.lost = True
-            relay.shut("server", f"the upstream {where} cannot be reached: {why}")
+            relay.shut("server", reason)
             self.gone(relay)
             return
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.client, accepted)
-        except OSError:  # The client disconnected before its connection was handled.
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.client, accepted, ssl=self._tls)
+        except OSError as failure:  # The client disconnected before its connection was handled, or does not speak TLS.
             accepted.close()
             relay.client.lost = True
-            relay.shut("client", "the client closed")
+            why = f"the TLS handshake failed: {failure.reason}" if isinstance(failure, ssl.SSLError) else "the client closed"
+            relay.shut("client", why)
             return
         if relay.server.lost:
             relay.client.close()

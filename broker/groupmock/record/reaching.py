@@ -5,16 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec import APIS
+from groupmock_codec.errors import CodecError
+from groupmock_codec.headers import RequestHeader, encode_request_header
 
 from ..config.resolve import ConfigError
 from ..net.listen import bracketed
-from ..security.login import Credentials
+from ..security.login import Credentials, LoginFailed
 from ..security.settings import MECHANISMS
 from ..server.running import CannotStart
 
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
 CONNECT_S: Final = 10.0
+MOST_BYTES: Final = 1_048_576
+"""No answer of an authentication is longer."""
+CLIENT_ID: Final = "groupmock"
 BEARER: Final = "OAUTHBEARER"
+PASSWORD: Final = "GROUPMOCK_SASL_PASSWORD"
+"""The environment variable with the password or token for the upstream of a recording, or for a judged broker."""
 TLS_ALERT: Final = b"\x15\x03"
 """The record with which a TLS peer answers anything that is not TLS (RFC 8446, 5.1)."""
 
@@ -27,12 +40,17 @@ class Where(NamedTuple):
         return f"{bracketed(self.host)}:{self.port}"
 
 
+class NotAuthenticated(Exception):
+    """Raised if the cluster does not let us in; the text is for users and has no secret."""
+
+
 class Called(NamedTuple):
-    """The cluster's name in error messages, and the flags that name it and configure TLS (`tls`, `tls`-ca, ...)."""
+    """The cluster's name in error messages, and the flags that name it and configure TLS (`tls`, `tls`-ca, ...) and SASL."""
 
     what: str
     flag: str
     tls: str
+    sasl: str
 
     def speaks_tls(self, where: Where) -> str:
         """Return the error message for a peer that answers plain text with a TLS alert."""
@@ -89,8 +107,60 @@ def credentials(user: str | None, mechanism: str | None, file: str | None, flag:
     return Credentials(user or "", secret, chosen)
 
 
-async def reach(where: Where, tls: ssl.SSLContext | None, called: Called) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Open a connection to the cluster. Raises CannotStart with a sentence that names the remedy."""
+async def authenticate(reader: asyncio.StreamReader, write: Callable[[bytes], None], credentials: Credentials, where: Where) -> None:
+    """Authenticate on a connection that was just opened. Raises NotAuthenticated with a sentence that has no secret."""
+    side = AnswerReader(reader)
+    steps = credentials.login()
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            request = next(steps)
+            while True:
+                write(side.request(*request))
+                request = steps.send(await side.answer(*request[:2]))
+    except StopIteration:
+        return
+    except LoginFailed as refused:
+        raise NotAuthenticated(f"{where} refuses the credentials: {refused}") from None
+    except TimeoutError:
+        raise NotAuthenticated(f"{where} does not answer the authentication within {CONNECT_S:.0f} s") from None
+    except (asyncio.IncompleteReadError, OSError, CodecError):
+        raise NotAuthenticated(f"{where} closed the connection at the authentication: is it a listener with SASL?") from None
+
+
+class AnswerReader:
+    """Frames the requests of an authentication and reads their answers, one after the other."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._correlation = 0
+
+    def request(self, key: int, version: int, message: Message) -> bytes:
+        self._correlation += 1
+        head = encode_request_header(RequestHeader(key, version, self._correlation, CLIENT_ID))
+        frame = head + APIS[key].request.encode(version, message)
+        return len(frame).to_bytes(4, "big") + frame
+
+    async def answer(self, key: int, version: int) -> Message:
+        size = int.from_bytes(await self._reader.readexactly(4), "big")
+        frame = await self._reader.readexactly(min(size, MOST_BYTES))
+        return APIS[key].response.decode(version, frame[4:], trailing=True)
+
+
+async def reach(
+    where: Where, tls: ssl.SSLContext | None, called: Called, credentials: Credentials | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Open a connection to the cluster and authenticate on it. Raises CannotStart with a sentence that names the remedy."""
+    reader, writer = await _opened(where, tls, called)
+    if credentials is not None:
+        try:
+            await authenticate(reader, writer.write, credentials, where)
+        except NotAuthenticated as refused:
+            writer.close()
+            raise CannotStart(f"the {called.what} {refused}: see {called.sasl}-user") from None
+    return reader, writer
+
+
+async def _opened(where: Where, tls: ssl.SSLContext | None, called: Called) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     try:
         async with asyncio.timeout(CONNECT_S):
             name = where.host if tls is not None else None

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.resolve import LOGS, UNROUTABLE, Address, ConfigError, address_of
-from .reaching import Where, address, tls_context
+from .reaching import PASSWORD, Where, address, credentials, tls_context
 
 if TYPE_CHECKING:
     from ..faults.plan import Plan
+    from ..security.login import Credentials
+    from .listener import RecordingListener
 
 
 class Settings(NamedTuple):
@@ -25,6 +27,8 @@ class Settings(NamedTuple):
     advertise: Address | None = None
     journal_max_bytes: int | None = None
     tls: ssl.SSLContext | None = None
+    credentials: Credentials | None = None
+    listener: RecordingListener | None = None
     plan: Plan | None = None
     plan_name: str = "the plan"
     seed: int = 0
@@ -36,6 +40,18 @@ def settings_of(flags: argparse.Namespace) -> Settings:
     """Return the settings of a recording from the command's flags. Raises ConfigError, BadPlan."""
     if not flags.upstream or not flags.journal:
         raise ConfigError("say what to record and where to: --upstream HOST:PORT --journal FILE")
+    listener = None
+    known = credentials(flags.sasl_user, flags.sasl_mechanism, flags.sasl_password_file, "--sasl", PASSWORD)
+    if flags.listener is not None:
+        from .listener import recording_listener
+
+        if (flags.host, flags.port) != ("127.0.0.1", "0"):
+            raise ConfigError("--listener has its own host and port: leave --host and --port out")
+        advertise = address_of(flags.advertise, "--advertise")
+        listener = recording_listener(
+            flags.listener, flags.listener_cert, flags.listener_key, flags.listener_dir, advertise, known is not None
+        )
+        flags.host, flags.port = listener.spec.host, str(listener.spec.port)
     if flags.host in UNROUTABLE and flags.advertise is None:
         raise ConfigError(
             f"listening on {flags.host or 'every address'} gives clients no address to connect to: "
@@ -52,6 +68,8 @@ def settings_of(flags: argparse.Namespace) -> Settings:
         advertise=address_of(flags.advertise, "--advertise"),
         journal_max_bytes=None if flags.journal_max_bytes is None else _number(flags.journal_max_bytes, "--journal-max-bytes", 2**62),
         tls=tls_context(flags.tls, flags.tls_ca, flags.tls_cert, flags.tls_key, "--tls"),
+        credentials=known,
+        listener=listener,
         plan=plan,
         plan_name=flags.plan or "the plan",
         seed=_number(flags.seed, "--seed", 2**63 - 1) if flags.seed is not None else (plan.seed if plan is not None else None) or 0,

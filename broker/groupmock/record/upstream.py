@@ -22,13 +22,15 @@ from groupmock_codec.messages.k03_metadata import MetadataRequest
 from ..config.resolve import Address
 from ..net.listen import Acceptor, Adopt, bracketed, listen
 from ..server.running import CannotStart
-from .reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
+from .reaching import CONNECT_S, TLS_ALERT, Called, Where, authenticate, reach
 from .wire_codec import WireCodec
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
-UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
+    from ..security.login import Credentials
+
+UPSTREAM: Final = Called("upstream", "--upstream", "--tls", "--sasl")
 MOST_NODES: Final = 1000
 """The most nodes of a cluster, because each of them needs a listener."""
 VERSION: Final = 4
@@ -62,9 +64,12 @@ class Upstream:
     """All known nodes of the recorded cluster. `began(node)` is called for a node that just got its listener, and `trouble(sentence)` if it
     could not get one."""
 
-    def __init__(self, host: str, port: int, advertise: Address | None, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, host: str, port: int, advertise: Address | None, tls: ssl.SSLContext | None, credentials: Credentials | None = None
+    ) -> None:
         self.nodes: list[Node] = []
         self.tls = tls
+        self.credentials = credentials
         self.began: Callable[[Node], None] = lambda node: None
         self.trouble: Callable[[str], None] = lambda sentence: None
         self._host = host
@@ -117,14 +122,33 @@ class Upstream:
                 node.listener.close()
 
     async def connect(self, protocol: Callable[[], Any], where: Where) -> None:
-        """Open a connection to a node. Raises OSError, for example ssl.SSLError or TimeoutError."""
+        """Open a connection to a node, authenticated if there are credentials. Raises OSError, for example ssl.SSLError or TimeoutError,
+        and NotAuthenticated."""
         async with asyncio.timeout(CONNECT_S):
             name = where.host if self.tls is not None else None
+            if self.credentials is not None:
+                await self._connect_as(self.credentials, protocol(), where, name)
+                return
             await asyncio.get_running_loop().create_connection(protocol, where.host, where.port, ssl=self.tls, server_hostname=name)
+
+    async def _connect_as(self, credentials: Credentials, protocol: asyncio.Protocol, where: Where, name: str | None) -> None:
+        """Authenticate on a new connection, and give it to the protocol then. A node sends nothing before it is asked again."""
+        # A StreamWriter would close the connection when it is forgotten, so that there is none here.
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().create_connection(
+            lambda: asyncio.StreamReaderProtocol(reader), where.host, where.port, ssl=self.tls, server_hostname=name
+        )
+        try:
+            await authenticate(reader, transport.write, credentials, where)
+        except BaseException:
+            transport.close()
+            raise
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
 
     async def ask(self, where: Where) -> None:
         """Ask the cluster for its nodes with a Metadata request. Raises CannotStart when it cannot be reached."""
-        reader, writer = await reach(where, self.tls, UPSTREAM)
+        reader, writer = await reach(where, self.tls, UPSTREAM, self.credentials)
         try:
             await self._ask_metadata(where, reader, writer)
         finally:

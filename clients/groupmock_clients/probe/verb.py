@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .program import Options
     from .stages.access import Access
 
-PASSWORD = "GROUPMOCK_SASL_PASSWORD"
 REPORTS = ("text", "json", "junit", "html")
 
 
@@ -56,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-key", metavar="FILE", help="its key, where it is not in the same file")
     parser.add_argument("--sasl-user", metavar="NAME", help="authenticate as this user, who must be a super user if there is an authorizer")
     parser.add_argument("--sasl-mechanism", metavar="NAME", help="by PLAIN (default), SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
-    parser.add_argument("--sasl-password-file", metavar="FILE", help=f"file with the password or token (default: the variable {PASSWORD})")
+    parser.add_argument(
+        "--sasl-password-file", metavar="FILE", help="file with the password or token (default: the variable GROUPMOCK_SASL_PASSWORD)"
+    )
     parser.add_argument(
         "--listener",
         action="append",
@@ -113,7 +114,7 @@ def _access(arguments: argparse.Namespace) -> Access:
     """Return how the broker is reached. Raises ConfigError."""
     from groupmock.config.listeners import listeners_of, users_in_file
     from groupmock.config.option_values import ConfigError
-    from groupmock.record.reaching import credentials, tls_context
+    from groupmock.record.reaching import PASSWORD, credentials, tls_context
 
     from .stages.access import Access, Endpoint
 
