@@ -15,7 +15,7 @@ from .. import causes
 from ..causes import Why
 from ..consumer import timing
 from ..consumer.orders import in_log
-from ..consumer.states import JOINING, LEAVING
+from ..consumer.states import LEAVING
 from ..consumer.targets import may_compute
 from ..consumer.timing import Timing
 from ..modern import in_words, settle
@@ -128,8 +128,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[ShareGroupHe
         settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
     if moment.asks:
         initializing.ask(turn, group)
-    told = None
-    if beat.epoch == JOINING or beat.listed is not None or not _same(before, member.assigned):
+    told = None  # A member that joins always gives names, so that its answer has the assignment (SG-33).
+    if beat.listed is not None or not _same(before, member.assigned):
         # A new assignment comes in the order in which it was computed, an old one in the order of the log.
         order = list(member.assigned.items()) if moved else in_log(member.assigned)
         told = Assignment([TopicPartitions(topic_id, list(indexes)) for topic_id, indexes in order])
@@ -137,7 +137,7 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[ShareGroupHe
         member_id=member.member_id, member_epoch=member.epoch, heartbeat_interval_ms=settings.heartbeat_ms, assignment=told
     )
     at_rest = group.generation == group.assignment_epoch == member.epoch and not group.stale
-    return response, Lease(group, member, group.epoch) if at_rest and not moved and not group.awaits_target() else None
+    return response, Lease(group, member, group.epoch) if at_rest and not moved else None
 
 
 def _advance(turn: Turn, group: Group, member: Member) -> None:

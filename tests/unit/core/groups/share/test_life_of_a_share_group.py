@@ -65,6 +65,7 @@ def test_a_deleted_topic_goes_with_the_next_heartbeat_and_may_come_back() -> Non
     world.settle("A")
     world.cluster.topics.delete(world.turn(), "u")
     assert world.offsets() == {"t": dict.fromkeys(range(4), (-1, 0, -1))}
+    assert set(world.share_group.initialized) == {world.topic_id("t")}
     assert world.beat() == Told(4, ALL)
     world.topic("u", 1)
     assert world.beat() == Told(5, None)
@@ -86,6 +87,14 @@ def test_the_assignment_interval_delays_targets_of_joins_and_leaves() -> None:
     assert world.beat() == Told(4, None)
     world.sleep(1000)
     assert world.beat() == Told(5, ALL)
+
+
+def test_names_that_are_not_given_any_more_leave_within_the_interval_too() -> None:
+    world = ShareWorld(group_share_assignment_interval_ms=1000)
+    world.join("A", "t", "u")
+    world.sleep(1000)
+    assert world.beat() == Told(3, {**ALL, "u": [0, 1]})
+    assert world.beat(subscribed_topic_names=["u"]) == Told(3, {"u": [0, 1]}), "the target still has both topics"
 
 
 def test_a_silent_member_expires_and_its_partitions_wait_for_the_next_heartbeat() -> None:
