@@ -49,6 +49,39 @@ def test_a_member_that_keeps_every_rule(tmp_path: Path, capsys: pytest.CaptureFi
         assert (tmp_path / f"{name}.copy-1.txt").is_file()
 
 
+SECURED = """\
+import os, signal
+from confluent_kafka import Consumer
+going = True
+def stop(*_):
+    global going
+    going = False
+signal.signal(signal.SIGTERM, stop)
+consumer = Consumer({
+    "bootstrap.servers": os.environ["GROUPMOCK_BOOTSTRAP"], "group.id": os.environ["GROUPMOCK_GROUP"],
+    "client.id": os.environ["GROUPMOCK_CLIENT_ID"], "auto.offset.reset": "earliest", "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": "open sesame", "ssl.ca.location": os.environ["CA"],
+})
+consumer.subscribe([os.environ["GROUPMOCK_TOPIC"]])
+while going:
+    consumer.poll(0.2)
+consumer.close()
+"""
+
+
+def test_program_with_the_security_of_production_is_driven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CA", str(tmp_path / "tls" / "ca.pem"))
+    (tmp_path / "users").write_text("alice:open sesame\n", encoding="utf-8")
+    (tmp_path / "member.py").write_text(SECURED, encoding="utf-8")
+    listener = ["--listener", "OUTSIDE=SASL_SSL://127.0.0.1:0", "--users", str(tmp_path / "users"), "--tls-dir", str(tmp_path / "tls")]
+    words = ["--situations", "works", "--copies", "2", "--seconds-per", PATIENCE, "--keep", str(tmp_path), *listener]
+    assert main(["audit", "--drive", *words, "--", sys.executable, str(tmp_path / "member.py")]) == 0, capsys.readouterr().err
+    journal = (tmp_path / "works.jsonl").read_bytes()
+    assert journal.count(b'"principal":"User:alice"') >= 2 and b"sesame" not in journal
+
+
 @pytest.mark.parametrize("code", driven_member.BREAKS)
 def test_a_member_that_breaks_a_rule(
     tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -46,6 +46,14 @@ def add_drive_arguments(parser: argparse.ArgumentParser) -> None:
     drive.add_argument("--topic", metavar="NAME[:PARTITIONS]", action="append", help="the first is GROUPMOCK_TOPIC (default orders:6)")
     drive.add_argument("--profile", metavar="NAME", help="whose versions, defaults and quirks the cluster has")
     drive.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets", help="one of Kafka's settings")
+    drive.add_argument(
+        "--listener", metavar="NAME=PROTOCOL://HOST:0", action="append",
+        help="the cluster's listener, for a program with production's security settings (as `groupmock serve`, repeatable)",
+    )  # fmt: skip
+    drive.add_argument("--users", metavar="FILE", help="users of listeners with SASL: a line NAME:PASSWORD each")
+    drive.add_argument("--tls-dir", metavar="DIR", help="folder for throw-away certificates, made anew for each situation: DIR/ca.pem")
+    drive.add_argument("--tls-cert", metavar="FILE", help="certificate of listeners with TLS (default: a throw-away one)")
+    drive.add_argument("--tls-key", metavar="FILE", help="its key")
     drive.add_argument("--seed", metavar="N", type=int, help="of the ids that the clusters draw")
     drive.add_argument("--keep", metavar="DIR", help="keep the journals there, and what the copies print (default: nothing is kept)")
     drive.add_argument("--table", metavar="FILE", help="write the table rule x situation as JSON")
@@ -145,8 +153,18 @@ def _driven(
     wish = Wish(
         arguments.command, folder, copies=arguments.copies, topics=arguments.topic or ("orders:6",), bound_s=arguments.seconds_per,
         profile=arguments.profile, sets=arguments.sets, seed=arguments.seed, codes=arguments.rule, waive=waive,
+        security=_security(arguments),
     )  # fmt: skip
     run_loop(_conducted(wish, chosen, outcomes, arguments.keep is not None))
+
+
+def _security(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the options of secured listeners that were given."""
+    given = {
+        "listener": arguments.listener, "users": arguments.users, "tls-dir": arguments.tls_dir, "tls-cert": arguments.tls_cert,
+        "tls-key": arguments.tls_key,
+    }  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
 
 
 async def _conducted(wish: Wish, chosen: list[Situation], outcomes: list[Outcome], kept: bool) -> None:

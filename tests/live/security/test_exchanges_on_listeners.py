@@ -1,20 +1,29 @@
-"""The probe keeps the same rows about security on Apache Kafka with listeners, users and an authorizer, and on groupmock.
+"""The probe keeps the same rows about security on Apache Kafka with listeners, users and an authorizer, and on groupmock. The recorder and
+the copy of a cluster reach such a Kafka.
 
 It needs java and the shared folder.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
+from recordings import recording, where
 from secured_kafka import STANDARD, USERS, secured_kafka
 
 from groupmock import Broker
+from groupmock.cli.record import add_arguments
+from groupmock.record.settings import settings_of
+from groupmock.rig.wire import Client
 from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from tools.fidelity.generated.settings_classes import BROKERS
 
 ROWS = {row for row in load_suite().rows if row.startswith("SEC-")}
@@ -76,3 +85,30 @@ def test_groupmock_keeps_every_row_about_security(release: str, tmp_path: Path) 
             folder.mkdir()
             rows |= kept(broker.bootstrap, release, folder, "--users", str(users), *words)
     assert rows == ROWS - WITHOUT - (OF_CONSUMER_GROUPS if release == "3.9" else set())
+
+
+def test_secured_kafka_is_recorded_and_copied(tmp_path: Path) -> None:
+    with secured_kafka(BROKERS["4.4"], tmp_path / "tls", authorizer=False) as (bootstrap, options):
+        upstream = next(word for word in options if word.startswith("--listener=BOTH=")).rpartition("/")[2]
+        password = tmp_path / "password"
+        password.write_text(USERS["alice"], encoding="utf-8")
+        reach = ["--tls", "--tls-ca", options[options.index("--tls-ca") + 1], "--sasl-user", "alice", "--sasl-password-file", str(password)]
+        with Client(*where(bootstrap), seconds=30) as admin:
+            topic = CreatableTopic(name="orders", num_partitions=1, replication_factor=1)
+            assert admin.ask(19, 5, CreateTopicsRequest(topics=[topic], timeout_ms=9000)).topics[0].error_code == 0
+        copied = subprocess.run([sys.executable, "-m", "groupmock", "like", upstream, *reach], capture_output=True, text=True, check=True)
+        journal = tmp_path / "journal"
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        asked = settings_of(parser.parse_args(["--upstream", upstream, "--journal", "j", *reach]))
+        with recording(upstream, journal, tls=asked.tls, credentials=asked.credentials) as proxy:
+            consumer = Consumer({"bootstrap.servers": proxy.bootstrap, "group.id": "kitchen"})
+            consumer.subscribe(["orders"])
+            end = time.monotonic() + 60
+            while not consumer.assignment() and time.monotonic() < end:
+                consumer.poll(1)
+            consumer.close()
+            rows = proxy.close()
+    assert '"orders"' in copied.stdout
+    assert {"JoinGroup", "SyncGroup", "Heartbeat"} <= {row["api_name"] for row in rows if row["kind"] == "request"}
+    assert USERS["alice"] not in journal.read_text(encoding="utf-8")

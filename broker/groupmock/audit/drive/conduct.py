@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -37,7 +37,8 @@ class Wish:
     """The settings of a conformance run. `command` is the program and `copies` the number of its processes. `topics` has
     NAME[:PARTITIONS] entries, of which the first is GROUPMOCK_TOPIC. `folder` receives journals and outputs, `bound_s` is the longest
     wait for one event, `codes` are the rules (None: all), `waive` is as for `Auditor`, and `sets` has KEY=VALUE settings of the broker.
-    Raises ConfigError for impossible topics, profile or settings."""
+    `security` has the options of secured listeners, to the first of which the copies connect. Raises ConfigError for impossible topics,
+    profile or settings."""
 
     def __init__(
         self,
@@ -52,11 +53,13 @@ class Wish:
         seed: int | None = None,
         codes: Iterable[str] | None = None,
         waive: Callable[[Finding], str | None] | None = None,
+        security: Mapping[str, object] | None = None,
     ) -> None:
         self.command, self.folder, self.copies, self.bound_s = command, folder, copies, bound_s
         self.codes = list(registered()) if codes is None else list(codes)
         self.waive = waive
-        self._flags = {"topic": tuple(topics), "port": 0, "log": "off", "profile": profile, "seed": seed}
+        self._flags: dict[str, object] = {"topic": tuple(topics), "log": "off", "profile": profile, "seed": seed}
+        self._flags |= security or {"port": 0}
         self._sets = tuple(sets)
         self.config_of({}, 1, None, "check")
 
