@@ -43,7 +43,7 @@ from .cluster import Cluster, cluster_on
 from .effects import Close, Effects, Lease, TimerFired
 from .environment import NO_HOLDS, Environment
 from .events import Command, Disconnected, Event, Request
-from .timers import Beats, Key
+from .timers import NOT_YET, Beats, Key
 from .turn import TimerHandler, Turn
 from .work import keeps
 
@@ -103,6 +103,8 @@ class Core:
         key = turn.timers.due(now)
         if key is None:
             return None
+        if key is NOT_YET:
+            return turn.out
         self._fire(key, turn)
         if self.environment.ready:
             self._let_ready(turn)

@@ -243,7 +243,7 @@ class Driver:
             call.message = None  # The decoded message of a parked request is dropped, see `Call.asked`.
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """Record that a connection was lost and tell the core. What was read from it is handled already (`Connection.connection_lost`)."""
+        """Record that a connection was lost and tell the core."""
         now = self.now()
         if connection.number not in self.connections:
             return
@@ -408,8 +408,11 @@ class Driver:
         if connection.out is None and connection.inbox is not None:
             self.serve_soon(connection)
 
+    def drain(self, now: int) -> None:
+        self._backlog.send(self._answer, now)
+
     def _next_slice(self) -> None:
-        self._backlog.send(self._answer, self.now())
+        self.drain(self.now())
         self.settle()
 
     def _silent(self, effect: Silent, now: int) -> None:
@@ -487,8 +490,7 @@ class Driver:
         self.record.remark("internal error", self.now(), ticket=ticket, error="an answer to no open request")
 
     def _defect(self, where: str, defect: Exception, call: Call | None = None) -> None:
-        """Record an error of groupmock itself as a note with the traceback. The connection of the failed request is closed, all others
-        continue."""
+        """Record an error of groupmock itself as a note with the traceback. Only the connection of the failed request is closed."""
         self.counters.internal_errors += 1
         text = "".join(traceback.format_exception(defect))
         error = f"{type(defect).__name__}: {defect}"

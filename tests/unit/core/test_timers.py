@@ -7,7 +7,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from properties.timers import KEYS, TimersMachine
 from searching import examples
 
-from groupmock.core.timers import Timers
+from groupmock.core.timers import MOVED_AT_ONCE, NOT_YET, Timers
 
 
 @pytest.mark.property
@@ -60,3 +60,14 @@ def test_firing_leaves_no_more_cancelled_entries_than_armed_timers() -> None:
         pass
     assert len(timers._heap) <= 2 * len(timers) + 100
     assert len(timers) == 100
+
+
+def test_many_moved_timers_are_looked_at_in_parts() -> None:
+    """The sessions of many members that joined at once were renewed since, so none is due when they are looked at."""
+    timers = Timers()
+    many = 3 * MOVED_AT_ONCE
+    for place in range(many):
+        timers.set(("session", "g", str(place)), 10).deadline = 20 + place
+    assert [timers.due(10) for _ in range(4)] == [NOT_YET] * 3 + [None]
+    assert timers.next() == 20
+    assert [timers.due(10**6) for _ in range(many)] == [("session", "g", str(place)) for place in range(many)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from groupmock.core.core import Core
 from groupmock.core.effects import Effects, Replies, Reply
@@ -20,6 +20,7 @@ from .turns import TurnJudge
 
 if TYPE_CHECKING:
     from groupmock.core.effects import Lease
+    from groupmock.core.timers import Beats
 
 
 class Bench(Findings):
@@ -46,6 +47,25 @@ class Bench(Findings):
         self.consumer_groups.answered(asked, reply.message)
         self.history.answered(asked, reply.message)
         self.transactions.answered(asked, reply.message)
+
+
+class _WatchedBeats:
+    """The time of the last repeated heartbeat under a lease. Each one that the driver writes is shown to the judge of its group."""
+
+    def __init__(self, beats: Beats, bench: Bench, lease: Lease) -> None:
+        self._beats, self._bench, self._lease = beats, bench, lease
+
+    @property
+    def last(self) -> int:
+        return self._beats.last
+
+    @last.setter
+    def last(self, now: int) -> None:
+        bench = self._bench
+        bench.now = now
+        judges = bench.consumer_groups, bench.groups
+        judges[self._lease.group.group_id not in judges[0].names].renewed(self._lease)
+        self._beats.last = now
 
 
 class WatchedCore(Core):
@@ -90,11 +110,8 @@ class WatchedCore(Core):
             self._seen(effects or [])
         return effects
 
-    def renew(self, lease: Lease, now: int) -> None:
-        self.bench.now = now
-        judges = self.bench.consumer_groups, self.bench.groups
-        judges[lease.group.group_id not in judges[0].names].renewed(lease)
-        super().renew(lease, now)
+    def renew(self, lease: Lease) -> Beats:
+        return cast("Beats", _WatchedBeats(super().renew(lease), self.bench, lease))
 
     def _seen(self, effects: Effects) -> None:
         bench = self.bench

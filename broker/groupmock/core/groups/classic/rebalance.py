@@ -120,10 +120,13 @@ def refuse_syncs(turn: Turn, group: Group, error: int) -> None:
 
 
 def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
-    synced = [member for member in group.ordered() if member.sync is not None]
-    waiting = [(member.sync, member.assignment) for member in synced if member.sync is not None]
-    for member in synced:
-        member.sync = None
+    synced, waiting = [], []
+    for member in group.ordered():
+        sync = member.sync
+        if sync is not None:
+            member.sync = None
+            synced.append(member)
+            waiting.append((sync, member.assignment))
     # A parked SyncGroup does not renew the session, but its answer does, even an error (SERVER-30).
     sessions.renew_all(turn, group, synced)
     return waiting

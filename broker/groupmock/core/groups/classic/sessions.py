@@ -59,10 +59,12 @@ def renew_all(turn: Turn, group: Group, members: Iterable[Member]) -> None:
         if deadline is None:
             deadline = deadlines[timeout] = turn.after(timeout)
         timer = member.session
-        if timer.live and timer.queued <= deadline:
-            timer.deadline = deadline
-        else:
+        if not timer.live or timer.queued > deadline:
             arm(turn, group, member, timeout)
+        elif timer.beats is None:  # The setter of `deadline` is a call, and most of these members have repeated no heartbeat yet.
+            timer.set_to = deadline
+        else:
+            timer.deadline = deadline
 
 
 def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
