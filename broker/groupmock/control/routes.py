@@ -13,6 +13,7 @@ from ..audit.verdicts import ClientFindings, Finding
 from ..core.groups.view import GroupView
 from ..data.acls import AclRow
 from ..data.facts import ConfigRow, TopicFacts, TopicRow
+from ..data.in_flight import SharePartitionRow
 from ..data.lag import GroupLag
 from ..data.lines import RecordLine
 from ..data.seed import Seeded, SeedLine
@@ -30,6 +31,7 @@ from . import (
     queries,
     record_calls,
     rules,
+    share_calls,
     token_calls,
     transaction_calls,
     waits,
@@ -173,6 +175,13 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/complete", ("group", "complete"), "complete_delay", GroupPath),
     _command("POST", "/groups/{group}/freeze", ("group", "freeze"), "freeze_member", GroupPath),
     _command("POST", "/groups/{group}/thaw", ("group", "thaw"), "thaw_member", GroupPath),
+    Route("GET", "/groups/{group}/in-flight", ("group", "in-flight"), "Which records of a share group are in flight: who has them, until "
+          "when, and how often they were delivered.", share_calls.in_flight, GroupPath, answer=list[SharePartitionRow]),
+    _command("POST", "/groups/{group}/locks/expire", ("group", "expire-locks"), "expire_locks", GroupPath),
+    _command("POST", "/groups/{group}/records/release", ("group", "release-records"), "release_records", GroupPath),
+    _command("POST", "/groups/{group}/records/archive", ("group", "archive-records"), "archive_records", GroupPath),
+    _command("POST", "/groups/{group}/deliveries/hold", ("group", "hold-deliveries"), "hold_deliveries", GroupPath),
+    _command("POST", "/groups/{group}/deliveries/resume", ("group", "resume-deliveries"), "resume_deliveries", GroupPath),
     Route("GET", "/transactions", ("transaction", "list"), "Every transactional id, a line each.", transaction_calls.transactions,
           answer=list[TransactionRow]),
     Route("GET", "/transactions/{transactional_id}", ("transaction", "show"), "One transactional id: what is in its open transaction, "

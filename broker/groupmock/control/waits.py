@@ -29,6 +29,8 @@ class GroupWait(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ] = None
     offsets: Annotated[str | None, Meta(description="committed so far or further: orders/0=17,orders/1=3")] = None
     lag: Annotated[int | None, Meta(description="at most so many records of its partitions are not committed")] = None
+    acquired: Annotated[int | None, Meta(description="members of a share group have at most so many records")] = None
+    deliveries: Annotated[int | None, Meta(description="a record of a share group that is not done was delivered at least so often")] = None
     timeout: Seconds = 10.0
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..audit.verdicts import Audit
     from ..core.steering.offsets import Reset
     from ..data.facts import ConfigRow, TopicFacts
+    from ..data.in_flight import SharePartitionRow
     from ..data.lag import GroupLag
     from ..data.lines import Form
     from ..data.seed import Seeded
@@ -138,6 +139,11 @@ class AsyncBroker(AsyncCalls):
         and its story. Raises CannotSteer for an unknown id."""
         return await self._run(self._up().transaction(transactional_id))
 
+    async def in_flight(self, group: str) -> list[SharePartitionRow]:
+        """Return which records of a share group are in flight: for each partition that its members fetch, the records that somebody got
+        and that are not done, who has them, until when, and how often they were delivered."""
+        return await self._ask(lambda: self._up().in_flight(group))
+
     async def client_says(self, client: str, what: str, /, **fields: Json) -> None:
         """Write a `client` row into the journal: what a client says about itself. This does not wait; rows of one caller keep their order.
         Raises TypeError if a value in `fields` has no JSON form."""
@@ -182,15 +188,27 @@ class AsyncBroker(AsyncCalls):
         assignment: Assignment | None = None,
         offsets: Mapping[str, int] | None = None,
         lag: int | None = None,
+        acquired: int | None = None,
+        deliveries: int | None = None,
     ) -> GroupView:
         """Wait until all given conditions hold and return the group.
 
         `state` is Kafka's name; `members` is their exact number; `generation` is a lowest one; `member` is the member id, instance id or
         client id of one of them. `assignment`: "orders" (or several topics) is assigned completely, or {"anna": ["orders/0"]}. `offsets`:
-        {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Raises BadWait (a ValueError) for conditions
-        that can never hold, and GroupTimeout with what is missing and the story."""
+        {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Of a share group, `acquired`: members have at
+        most so many records, and `deliveries`: a record that is not done was delivered at least so often. Raises BadWait (a ValueError)
+        for conditions that can never hold, and GroupTimeout with what is missing and the story."""
         wanted = wanted_of(
-            group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
+            group,
+            state=state,
+            members=members,
+            generation=generation,
+            member=member,
+            assignment=assignment,
+            offsets=offsets,
+            lag=lag,
+            acquired=acquired,
+            deliveries=deliveries,
         )
         return await self._wait("wait_for", lambda: until_reached(self._up(), wanted, timeout))
 
@@ -433,6 +451,40 @@ class AsyncBroker(AsyncCalls):
         arguments these are all rules."""
         more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, permission=permission)
         await self._command("remove_acls", **given_of(principal=principal, operations=list(operations)), **more)
+
+    async def expire_locks(
+        self,
+        group: str,
+        topic: str | None = None,
+        partition: int | None = None,
+        *,
+        member: str | None = None,
+        first: int = 0,
+        last: int | None = None,
+    ) -> None:
+        """End the locks of records that members of a share group have acquired: they are available again, or archived after their last
+        delivery. Restrict it to a topic, a partition, a member, or the records from `first` to `last`."""
+        where = given_of(topic=topic, partition=partition, member=member, last=last)
+        await self._command("expire_locks", group=group, first=first, **where)
+
+    async def release_records(self, group: str, member: str) -> None:
+        """Make all records available again that a member of a share group has acquired."""
+        await self._command("release_records", group=group, member=member)
+
+    async def archive_records(self, group: str, topic: str, partition: int, first: int, last: int | None = None) -> None:
+        """Archive records of a share group that were delivered and are not done: the record `first`, or those from `first` to `last`."""
+        end = first if last is None else last
+        await self._command("archive_records", group=group, topic=topic, partition=partition, first=first, last=end)
+
+    @lasting
+    async def hold_deliveries(self, group: str) -> AsyncUndo:
+        """Deliver no records to a share group until `resume_deliveries`, or until the end of an `async with` block."""
+        await self._command("hold_deliveries", group=group)
+        return AsyncUndo(lambda: self.resume_deliveries(group))
+
+    async def resume_deliveries(self, group: str) -> None:
+        """Deliver records to a share group again."""
+        await self._command("resume_deliveries", group=group)
 
     @lasting
     async def hold_markers(self, transactional_id: str, seconds: float | None = None) -> AsyncUndo:

@@ -149,6 +149,39 @@ class Commands(Calls):
         more = given_of(topic=topic, group=group, transactional_id=transactional_id, cluster=cluster, permission=permission)
         self._command("remove_acls", **given_of(principal=principal, operations=list(operations)), **more)
 
+    def expire_locks(
+        self,
+        group: str,
+        topic: str | None = None,
+        partition: int | None = None,
+        *,
+        member: str | None = None,
+        first: int = 0,
+        last: int | None = None,
+    ) -> None:
+        """End the locks of records that members of a share group have acquired: they are available again, or archived after their last
+        delivery. Restrict it to a topic, a partition, a member, or the records from `first` to `last`."""
+        where = given_of(topic=topic, partition=partition, member=member, last=last)
+        self._command("expire_locks", group=group, first=first, **where)
+
+    def release_records(self, group: str, member: str) -> None:
+        """Make all records available again that a member of a share group has acquired."""
+        self._command("release_records", group=group, member=member)
+
+    def archive_records(self, group: str, topic: str, partition: int, first: int, last: int | None = None) -> None:
+        """Archive records of a share group that were delivered and are not done: the record `first`, or those from `first` to `last`."""
+        end = first if last is None else last
+        self._command("archive_records", group=group, topic=topic, partition=partition, first=first, last=end)
+
+    def hold_deliveries(self, group: str) -> Undo:
+        """Deliver no records to a share group until `resume_deliveries`, or until the end of a `with` block."""
+        self._command("hold_deliveries", group=group)
+        return Undo(lambda: self.resume_deliveries(group))
+
+    def resume_deliveries(self, group: str) -> None:
+        """Deliver records to a share group again."""
+        self._command("resume_deliveries", group=group)
+
     def hold_markers(self, transactional_id: str, seconds: float | None = None) -> Undo:
         """Delay the markers that end an id's transactions for `seconds`, until `release_markers`, or the end of a `with` block.
         Readers with read_committed wait for them."""

@@ -17,6 +17,7 @@ from .values import Json
 
 if TYPE_CHECKING:
     from ..audit.verdicts import Audit
+    from ..data.in_flight import SharePartitionRow
     from ..data.transactions import TransactionDetails, TransactionRow
     from ..security.client_settings import ClientSecurity
     from ..server.running import Running
@@ -73,6 +74,11 @@ class Groups(Calls):
         and its story. Raises CannotSteer for an unknown id."""
         return self._run(self._up().transaction(transactional_id))
 
+    def in_flight(self, group: str) -> list[SharePartitionRow]:
+        """Return which records of a share group are in flight: for each partition that its members fetch, the records that somebody got
+        and that are not done, who has them, until when, and how often they were delivered."""
+        return self._ask(lambda: self._up().in_flight(group))
+
     def client_says(self, client: str, what: str, /, **fields: Json) -> None:
         """Write a `client` row into the journal: what a client says about itself. This does not wait; rows of one caller keep their order.
         Raises TypeError if a value in `fields` has no JSON form."""
@@ -117,15 +123,27 @@ class Groups(Calls):
         assignment: Assignment | None = None,
         offsets: Mapping[str, int] | None = None,
         lag: int | None = None,
+        acquired: int | None = None,
+        deliveries: int | None = None,
     ) -> GroupView:
         """Wait until all given conditions hold and return the group.
 
         `state` is Kafka's name; `members` is their exact number; `generation` is a lowest one; `member` is the member id, instance id or
         client id of one of them. `assignment`: "orders" (or several topics) is assigned completely, or {"anna": ["orders/0"]}. `offsets`:
-        {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Raises BadWait (a ValueError) for conditions
-        that can never hold, and GroupTimeout with what is missing and the story."""
+        {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Of a share group, `acquired`: members have at
+        most so many records, and `deliveries`: a record that is not done was delivered at least so often. Raises BadWait (a ValueError)
+        for conditions that can never hold, and GroupTimeout with what is missing and the story."""
         wanted = wanted_of(
-            group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
+            group,
+            state=state,
+            members=members,
+            generation=generation,
+            member=member,
+            assignment=assignment,
+            offsets=offsets,
+            lag=lag,
+            acquired=acquired,
+            deliveries=deliveries,
         )
         return self._wait("wait_for", lambda: until_reached(self._up(), wanted, timeout))
 

@@ -6,8 +6,7 @@ The in-process API, HTTP and the command line share the same words. Nothing poll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec.group_states import DEAD
@@ -21,11 +20,11 @@ from ..data.lag import lag_of
 from ..text import bounded as bounded_text
 from ..text.printable import brief, printable, quoted
 from ..text.suggest import did_you_mean, hint
+from . import share_wait
 from .running import CHANGES
+from .wait_condition import Condition, Place, Sight, places
 
 if TYPE_CHECKING:
-    from ..core.cluster import Cluster
-    from ..core.groups.type import GroupType
     from .running import Running
 
 STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
@@ -34,8 +33,6 @@ WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE), str(OfConsumers
 """The states in which a group always has members."""
 MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
 """The kinds of rows after which an offset may have been committed, a record written or a partition added."""
-Place = tuple[str, int]
-"""A partition, as its topic and number."""
 Assignment = str | Iterable[str] | Mapping[str, Iterable[str] | Mapping[str, list[int]]]
 """The assignment that a wait is for: topics whose partitions are all assigned, or the partitions of each member: {"anna": ["orders/0"]},
 {"anna": {"orders": [0]}}."""
@@ -43,44 +40,6 @@ Assignment = str | Iterable[str] | Mapping[str, Iterable[str] | Mapping[str, lis
 
 class BadWait(ValueError):
     """Raised if the conditions of a wait are written wrongly or can never hold. The message says which part, and what is possible."""
-
-
-class Sight:
-    """The state of a group at one moment. Its view is copied only if a condition asks for it."""
-
-    def __init__(self, cluster: Cluster, group_id: str) -> None:
-        self.cluster = cluster
-        self.group: GroupType | None = cluster.groups.find(group_id)
-        self.group_id = group_id
-
-    @cached_property
-    def view(self) -> GroupView:
-        """The group's view, or for a missing group the view that DescribeGroups gives."""
-        if self.group is None:
-            return GroupView(self.group_id, DEAD, 0, None, None, None, [], {})
-        return self.group.view()
-
-    def members(self, name: str) -> list[MemberView]:
-        """Return the members with this member id or instance id, or else those with this client id."""
-        ids = [member for member in self.view.members if name in (member.member_id, member.group_instance_id)]
-        return ids or [member for member in self.view.members if member.client_id == name]
-
-    def assigned(self) -> dict[Place, list[str]]:
-        """Return the ids of the members that each partition is assigned to."""
-        owners: dict[Place, list[str]] = {}
-        for member in self.view.members:
-            for place in _places(member):
-                owners.setdefault(place, []).append(member.member_id)
-        return owners
-
-
-class Condition(NamedTuple):
-    """One condition of a wait for a group. `wanted` describes it, and `lacks` returns what is missing in words, or None. `reads_offsets`
-    says that it reads offsets or logs, which may change without a change of the group."""
-
-    wanted: str
-    lacks: Callable[[Sight], str | None]
-    reads_offsets: bool = False
 
 
 class Wanted(NamedTuple):
@@ -148,12 +107,15 @@ def wanted_of(
     lag: int | None = None,
     member: str | None = None,
     generation: int | None = None,
+    acquired: int | None = None,
+    deliveries: int | None = None,
 ) -> Wanted:
     """Build a wait from conditions. Raises BadWait for a wait that can never succeed. `state`: Kafka's name; `members`: their exact
     number; `member`: the member id, instance id or client id of one of them; `generation`: at least; `assignment`: see `Assignment`;
     `offsets`: {"orders/0": 17}, committed up to there or further; `lag`: at most so many records of the group's partitions are not
-    committed yet."""
-    _check_numbers(members=members, lag=lag, generation=generation)
+    committed yet; `acquired`: members of a share group have at most so many records; `deliveries`: a record of a share group that is not
+    done was delivered at least so often."""
+    _check_numbers(members=members, lag=lag, generation=generation, acquired=acquired, deliveries=deliveries)
     named = _by_member(assignment) if isinstance(assignment, Mapping) else {}
     if members is not None:
         _check_members(members, member, named)
@@ -176,6 +138,10 @@ def wanted_of(
         made.append(_committed({_place(place): _offset(place, offset) for place, offset in offsets.items()}))
     if lag is not None:
         made.append(_lag(lag))
+    if acquired is not None:
+        made.append(share_wait.acquired(acquired))
+    if deliveries is not None:
+        made.append(share_wait.deliveries(deliveries))
     return Wanted(group, made, gone=state == DEAD)
 
 
@@ -229,7 +195,7 @@ def _all_assigned(topics: list[str]) -> Condition:
             if count is None:
                 missing.append(f"there is no topic {quoted(topic)}")
             elif free := [(topic, number) for number in range(count) if (topic, number) not in owners]:
-                missing.append(f"{shown_places(free)} assigned to nobody")
+                missing.append(f"{shownplaces(free)} assigned to nobody")
         return "; ".join(missing) or None
 
     return Condition(f"all of {', '.join(map(printable, topics))} assigned", lacks)
@@ -240,14 +206,14 @@ def _assigned_to(named: dict[str, set[Place]]) -> Condition:
         missing = []
         for name, partitions in named.items():
             found = sight.members(name)
-            has = {place for member in found for place in _places(member)}
+            has = {place for member in found for place in places(member)}
             if not found:
                 missing.append(f"there is no member {quoted(name)}")
             elif has != partitions:
-                missing.append(f"{quoted(name)} to have {shown_places(partitions)}: it has {shown_places(has)}")
+                missing.append(f"{quoted(name)} to have {shownplaces(partitions)}: it has {shownplaces(has)}")
         return "; ".join(missing) or None
 
-    words = "; ".join(f"{quoted(name)} {shown_places(partitions)}" for name, partitions in named.items())
+    words = "; ".join(f"{quoted(name)} {shownplaces(partitions)}" for name, partitions in named.items())
     return Condition(f"assignment {words}", lacks)
 
 
@@ -370,11 +336,7 @@ def _json(text: str, what: str) -> Any:
         raise BadWait(f"{what} is {bad}") from None
 
 
-def _places(member: MemberView) -> list[Place]:
-    return [(topic, number) for topic, numbers in member.assignment.items() for number in numbers]
-
-
-def shown_places(partitions: Iterable[Place]) -> str:
+def shownplaces(partitions: Iterable[Place]) -> str:
     """Return partitions in a short form: `orders/0-3,7`."""
     by_topic: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
@@ -404,7 +366,7 @@ def _name(member: MemberView) -> str:
 
 def short(view: GroupView) -> str:
     """Describe a group in one line, with its state, its generation, and the partitions of each member."""
-    members = [f"{_name(each)} has {shown_places(_places(each))}" for each in view.members]
+    members = [f"{_name(each)} has {shownplaces(places(each))}" for each in view.members]
     head = f"{view.state} with {len(members)} members in generation {view.generation}"
     return f"{head} ({_several(members)})" if members else head
 

@@ -31,6 +31,7 @@ from .refused_clients import RefusedClients
 if TYPE_CHECKING:
     from ..audit.sink import AuditSink
     from ..audit.verdicts import Audit
+    from ..data.in_flight import SharePartitionRow
     from ..data.seed import SeedData
     from ..data.transactions import TransactionDetails, TransactionRow
     from ..faults.plan import Plan
@@ -283,6 +284,12 @@ class Running:
         from ..data.transactions import transaction_row
 
         return [transaction_row(self.cluster, known, self._wall_ms()) for known in self.cluster.transactions.all()]
+
+    def in_flight(self, group: str) -> list[SharePartitionRow]:
+        """Return which records of a share group are in flight, a row for each partition that its members fetch."""
+        from ..data.in_flight import in_flight
+
+        return in_flight(self.cluster, group, self.clock.now())
 
     async def transaction(self, transactional_id: str, story: bool = True) -> TransactionDetails:
         """Return the details of one transactional id, with its story if `story` is set. Raises CannotSteer if the id is unknown."""

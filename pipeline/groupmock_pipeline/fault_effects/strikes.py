@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from pyspark.sql.window import WindowSpec
 
 BREAKING: Final = (
-    "abort_transaction", "complete_delay", "deny", "elect_unclean_leader", "expire_member", "expire_transactional_id", "fence_instance",
-    "fence_member", "fence_transaction", "force_rebalance", "freeze_member", "hold_group", "hold_markers", "jump_timer", "lag_replica",
-    "load_coordinator", "move_coordinator", "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator",
-    "order_joins", "remove_acls", "remove_user", "set_generation", "stall_node", "step_clock", "stop_node", "truncate_log",
-    "unload_coordinator",
+    "abort_transaction", "archive_records", "complete_delay", "deny", "elect_unclean_leader", "expire_locks", "expire_member",
+    "expire_transactional_id", "fence_instance", "fence_member", "fence_transaction", "force_rebalance", "freeze_member",
+    "hold_deliveries", "hold_group", "hold_markers", "jump_timer", "lag_replica", "load_coordinator", "move_coordinator",
+    "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator", "order_joins", "release_records",
+    "remove_acls", "remove_user", "set_generation", "stall_node", "step_clock", "stop_node", "truncate_log", "unload_coordinator",
 )  # fmt: skip
 """Steering commands that break or delay something. All other commands repair, choose or create something."""
 MENDING: Final = (
     "add_node", "allow", "append", "catch_up_replica", "choose_leader", "commit_offsets", "compact_topic", "configure_node",
     "configure_topic", "create_topic", "delete_topic", "grow_topic", "produce", "release_group", "release_markers", "reseed",
-    "reset_offsets", "retain_topic", "set_next_offset", "set_user", "start_node", "thaw_member",
+    "reset_offsets", "resume_deliveries", "retain_topic", "set_next_offset", "set_user", "start_node", "thaw_member",
 )  # fmt: skip
 ENDS: Final = ("over", "released")
 """Actions of fault rows that end a wait (groupmock.net.fault_gate)."""

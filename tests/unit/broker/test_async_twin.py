@@ -19,7 +19,7 @@ from tools.pages.python_page import public
 
 KNOWN_WITHOUT_ASKING = {"advertised", "bootstrap", "seed", "audited", "control", "journal", "start_settings"}
 """Properties of both classes that do not ask the cluster for anything."""
-BLOCKS = {"fault", "hold", "freeze", "hold_markers", "lag_replica", "stall_node"}
+BLOCKS = {"fault", "hold", "freeze", "hold_deliveries", "hold_markers", "lag_replica", "stall_node"}
 """Methods that return a context manager; all other methods of `AsyncBroker` are coroutine functions."""
 
 

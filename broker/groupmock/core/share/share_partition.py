@@ -125,7 +125,10 @@ class SharePartition:
             self._lock(turn, lock_ends)
             gone = sum(each.size for each in acquired) - sum(each.size for each in delivered)
             if gone:
-                states.move_start()  # Otherwise aborted records could fill the partition's window, where nobody acknowledges them.
+                # The start moves with the next write (SG-103). But aborted records must not fill the window, because nobody acknowledges
+                # them.
+                if states.in_flight >= rules.max_locks:
+                    states.move_start()
                 runs = [Run(each.first, each.last, ARCHIVED, 1) for each in aborted]
                 self._note_released(turn, "", [], runs, causes.ABORTED)
         if not delivered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -51,6 +51,8 @@ class Shares:
         self._of_topic: dict[str, dict[Key, SharePartition]] = {}
         self._sessions: dict[int, ShareSessions] = {}
         self._count = RunCount()
+        self.held: set[str] = set()
+        """The ids of the groups to which no records are delivered, because a command holds them."""
         topics.when_deleted(self._topic_deleted)
         topics.when_led(self._led)
 
@@ -181,6 +183,23 @@ class Shares:
         self._bury(turn, partition, rules, freed.archived, EXHAUSTED)
         if freed.moved or (wake and freed.any):
             self.fetches.changed_for(turn, partition)
+
+    def of_group(self, group_id: str) -> list[SharePartition]:
+        """Return the share partitions of a group that are in memory."""
+        return [each for each in self.partitions.values() if each.place.group_id == group_id]
+
+    def free(self, turn: Turn, partition: SharePartition, matches: Callable[[Run], bool], why: Why) -> bool:
+        """Release the acquired records that match, and return whether there are any."""
+        freed = partition.free(turn, self.rules_of(partition.place.group_id, partition.node), matches, why)
+        self.settle(turn, partition, freed, wake=True)
+        return freed.any
+
+    def archive(self, turn: Turn, partition: SharePartition, first: int, last: int) -> bool:
+        """Archive the records from `first` to `last` that are not done, and return whether there are any."""
+        freed = partition.archive(turn, first, last, causes.ARCHIVING_ORDERED)
+        if freed.moved:
+            self.fetches.changed_for(turn, partition)
+        return freed.any
 
     def _bury(self, turn: Turn, partition: SharePartition, rules: RecordRules, runs: Sequence[Run], message: str) -> None:
         if runs and rules.dead_letters:

@@ -119,6 +119,16 @@ class RecordStates:
         runs[left:right] = merged
         return changed
 
+    def split(self, batch: InFlightBatch, first: int, last: int) -> None:
+        """Cut the runs of a batch at `first` and behind `last`, so that these records can change alone."""
+        if first > batch.first or last < batch.last:
+            batch.split = True
+        cut: list[Run] = []
+        for run in batch.runs:
+            parts = (run.part(run.first, min(run.last, first - 1)), run.part(first, last), run.part(max(run.first, last + 1), run.last))
+            cut += [part for part in parts if part.first <= part.last]
+        self.restore(batch, cut)
+
     def change_all(self, matches: Callable[[Run], bool], change: Change) -> list[Run]:
         """Change all runs that match, and return their new runs. A batch that is not split changes as a whole."""
         changed: list[Run] = []

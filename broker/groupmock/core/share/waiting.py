@@ -187,7 +187,7 @@ class ShareFetches:
     def _enough(self, turn: Turn, fetch: ShareFetch, found: dict[Slot, SharePartition], rules: RecordRules) -> bool:
         """True if the partitions have the least number of bytes for an answer (DelayedShareFetch.isMinBytesSatisfied)."""
         acquirable = [partition for partition in found.values() if partition.may_acquire(rules)]
-        if not acquirable or self._shares.crowded:
+        if not acquirable or self._holds_back(fetch):
             return False
         pinned = turn.quirks.stable_offset_within_log
         share, there = fetch.max_bytes // len(acquirable), 0
@@ -196,8 +196,11 @@ class ShareFetches:
             there += min(available, max(share, 1)) if available else 0
         return there >= fetch.min_bytes
 
+    def _holds_back(self, fetch: ShareFetch) -> bool:
+        return self._shares.crowded or fetch.session.group_id in self._shares.held
+
     def _answer(self, turn: Turn, fetch: ShareFetch, rows: Rows, found: dict[Slot, SharePartition], rules: RecordRules) -> None:
-        gave = [] if fetch.session.closed or self._shares.crowded else self._acquire(turn, fetch, rows, found, rules)
+        gave = [] if fetch.session.closed or self._holds_back(fetch) else self._acquire(turn, fetch, rows, found, rules)
         fetch.session.gave(gave)
         full = fetch.epoch == 0
         wanted = [slot for slot in fetch.slots if slot in rows or full]
