@@ -44,7 +44,7 @@ class ExpireLocks(Arguments):
 
 @steers("expire_locks", ExpireLocks)
 def expire_locks(cluster: Cluster, arguments: ExpireLocks, turn: Turn) -> None:
-    """End the locks now. Waiting fetches may acquire the records."""
+    """End the locks of the named records now, so that waiting fetches may acquire them."""
     _free(cluster, arguments, turn, causes.EXPIRY_ORDERED)
 
 
