@@ -48,14 +48,15 @@ def _in_transaction(tale: Tale, asked: Asked, taken: dict[Partition, int]) -> It
     yield Line(asked.at, told, tale.ids(asked))
 
 
-def transaction_ended(tale: Tale, row: NoteRow) -> Line:
+def transaction_ended(tale: Tale, row: NoteRow) -> Iterator[Line]:
     """Describe the end of a transaction that commits offsets of the group."""
     won = tale.committed.end(row)
     tale.tally.commits(TRANSACTIONS, won) if won else None
     told = text(row.fields["reason"], SENTENCE)
     if won:
-        return Line(row.t, f"{told}: {offsets_text(won)} {'is' if len(won) == 1 else 'are'} the group's now")
-    return Line(row.t, f"{told} ({row.fields['offsets']} of the group's offsets are new)")
+        yield Line(row.t, f"{told}: {offsets_text(won)} {'is' if len(won) == 1 else 'are'} the group's now")
+    else:
+        yield Line(row.t, f"{told} ({row.fields['offsets']} of the group's offsets are new)")
 
 
 def offset_gone(tale: Tale, row: NoteRow) -> Iterator[Line]:

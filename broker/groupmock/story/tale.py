@@ -40,6 +40,7 @@ from .not_let_in import GIVES_RIGHTS
 from .people import People, Person
 from .reading import Reading
 from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
+from .record_lines import Releases
 from .refusals import member_of, why
 from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
@@ -71,6 +72,7 @@ class Tale:
         self.people = People()
         self.tally = Tally()
         self.committed = Committed()
+        self.releases = Releases()
         self.names = names
         self.reading = Reading(names, open_on)
         self.owners: dict[Partition, str] = {}

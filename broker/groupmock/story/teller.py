@@ -41,14 +41,13 @@ from .asked import PARKED, Asked
 from .awaited import Known
 from .besides import SHOWN, besides
 from .causes import Case, likely_lines
-from .committed import EXPIRED, OF_TRANSACTION, REMOVED
 from .exchanged import TopicNames, items
 from .folding import Line
+from .group_notes import LINES_OF
 from .head import ServerView, head
 from .headline import Headlines
 from .not_let_in import RETURNS
 from .not_served import NotServed
-from .offset_lines import offset_gone, transaction_ended
 from .people import Person
 from .section import Section
 from .sentences import of_denied, of_transaction
@@ -406,12 +405,9 @@ class StoryTeller(RowReader):
         elif (denied := of_denied(row)) is not None:
             if (of := self._asked.get(row.fields["ticket"])) is not None:
                 of[1].lacks(denied)
-        elif row.what == OF_TRANSACTION:
+        elif (lines_of := LINES_OF.get(row.what)) is not None:
             if (mine := self._section(row.fields["group"])) is not None:
-                yield mine, transaction_ended(mine.tale, row)
-        elif row.what in (EXPIRED, REMOVED):
-            if (mine := self._section(row.fields["group"])) is not None:
-                yield from ((mine, line) for line in offset_gone(mine.tale, row))
+                yield from ((mine, line) for line in lines_of(mine.tale, row))
         elif row.what == DELETED:
             for section in self._sections.values():
                 section.tale.committed.forget_topic(str(row.fields["topic"]))

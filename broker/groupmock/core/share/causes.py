@@ -33,7 +33,8 @@ class Why(msgspec.Struct, frozen=True, gc=False):
 
 
 def lock_ended(lock_ms: int) -> Why:
-    return Why("lock_ended", f"nobody acknowledged the records within {lock_ms / 1000:g} s (share.record.lock.duration.ms)")
+    """Return the cause for records whose lock has ended, which lasts share.record.lock.duration.ms."""
+    return Why("lock_ended", f"the lock ended after {lock_ms / 1000:g} s")
 
 
 SESSION_CLOSED: Final = Why("session_closed", "the member closed its share session")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from share_rig import LOCK_MS, ShareRig
 
 from groupmock.core.share import acknowledging
 from groupmock.rig.share_session import ACCEPT, GAP, REJECT, RELEASE, RENEW, ShareSession
 from groupmock_codec import error_codes
-
-from .conftest import LOCK_MS, ShareRig
 
 P0 = ("orders", 0)
 INVALID, INVALID_STATE = error_codes.INVALID_REQUEST, error_codes.INVALID_RECORD_STATE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupmock.rig.share_session import ACCEPT, REJECT, RELEASE
+from share_rig import LOCK_MS, ShareRig
 
-from .conftest import LOCK_MS, ShareRig
+from groupmock.rig.share_session import ACCEPT, REJECT, RELEASE
 
 P0 = ("orders", 0)
 P1 = ("orders", 1)

@@ -11,10 +11,9 @@ from random import Random
 
 import msgspec
 import pytest
+from share_rig import GROUP, LOCK_MS, ShareRig
 
 from groupmock.rig.share_session import ACCEPT, GAP, REJECT, RELEASE, RENEW, ShareSession
-
-from .conftest import GROUP, LOCK_MS, ShareRig
 
 P0 = ("orders", 0)
 LIMIT = 4

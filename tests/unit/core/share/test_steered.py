@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from share_rig import GROUP, LOCK_MS, ShareRig
 
 from groupmock.core.steering.register import NoSuch, NotNow
 from groupmock.data.in_flight import RecordsInFlight, in_flight
 from groupmock.rig.share_session import ACCEPT
 from groupmock.server import share_wait
 from groupmock.server.wait_condition import Sight
-
-from .conftest import GROUP, LOCK_MS, ShareRig
 
 P0 = ("orders", 0)
 

@@ -1,0 +1,24 @@
+"""Map each kind of note about one group to the function that makes its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from . import record_lines
+from .committed import EXPIRED, OF_TRANSACTION, REMOVED
+from .offset_lines import offset_gone, transaction_ended
+
+if TYPE_CHECKING:
+    from ..journal.rows import NoteRow
+    from .folding import Line
+    from .tale import Tale
+
+LINES_OF: Final[dict[str, Callable[[Tale, NoteRow], Iterator[Line]]]] = {
+    OF_TRANSACTION: transaction_ended,
+    EXPIRED: offset_gone,
+    REMOVED: offset_gone,
+    record_lines.ACQUIRED: record_lines.acquired,
+    record_lines.ACKNOWLEDGED: record_lines.acknowledged,
+    record_lines.RELEASED: record_lines.released,
+}
