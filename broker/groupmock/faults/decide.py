@@ -205,6 +205,11 @@ def _numbers(name: str) -> Callable[[Any], Holds]:
     return test
 
 
+def _within(wanted: int | list[int], ranges: Sequence[tuple[int, int]]) -> bool:
+    numbers = wanted if isinstance(wanted, list) else [wanted]
+    return any(first <= number <= last for first, last in ranges for number in numbers)
+
+
 def _is(name: str) -> Callable[[Any], Holds]:
     """Make the test of a condition on a value of the call, which has to equal the wanted value or one of several wanted values."""
     return lambda wanted: lambda facts: getattr(facts, name) in (wanted if isinstance(wanted, list) else (wanted,))
@@ -230,6 +235,9 @@ TESTS: Final[dict[str, Callable[[Any], Holds]]] = {
     "producer_epoch": _numbers("producer_epochs"),
     "transaction_state": _text("transaction_state"),
     "committed": _is("committed"),
+    "acknowledgement": _texts("acknowledgements"),
+    "record": lambda wanted: lambda facts: _within(wanted, facts.records),
+    "delivery": _numbers("deliveries"),
     "listener": _text("listener"),
     "principal": _text("principal"),
     "authenticated": _is("authenticated"),
@@ -250,6 +258,9 @@ WAS: Final[dict[str, Callable[[Facts], Any]]] = {
     "partition": lambda facts: [each.shown("partition") for each in facts.entities.all[:SHOWN] if each.partition is not None],
     "resource": lambda facts: [each.shown("resource") for each in facts.entities.all[:SHOWN] if each.resource is not None],
     "transactional_id": attrgetter("transactional_ids"),
+    "acknowledgement": attrgetter("acknowledgements"),
+    "record": lambda facts: [f"{first}-{last}" for first, last in facts.records[:SHOWN]],
+    "delivery": attrgetter("deliveries"),
     "producer_epoch": attrgetter("producer_epochs"),
     "window": lambda facts: facts.now / NS_PER_S,
 }

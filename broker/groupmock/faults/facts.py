@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from groupmock_codec import APIS
 from groupmock_codec.declare import fields_of
 
+from . import record_facts
 from .entities import answered, asked, entities_of, present
 from .plan import texts
 
@@ -55,11 +56,18 @@ FIELDS: Final = {
     "transaction_state": (*TRANSACTIONS, KEY_TYPE),
     "producer_epoch": (*EPOCHS, "transactions"),
     "committed": ("committed",),
+    # Both requests of a share session acknowledge records, and only ShareFetch has a limit of records.
+    "acknowledgement": ("share_session_epoch",),
+    "record": ("share_session_epoch",),
+    "delivery": ("max_records",),
 }
 """For each condition, the fields of which a request must have at least one."""
 OF_ENTITIES: Final = {"partition": "partition", "resource": "resource", "topic_id": "topic"}
 """Maps a condition to what the request, or at stage reply its answer, must name: a partition, a resource or a topic."""
-NONE_IF_UNTOLD: Final = (*OF_ENTITIES, "topic", "group", "state", "member_id", "transactional_id", "transaction_state", "committed")
+NONE_IF_UNTOLD: Final = (
+    *OF_ENTITIES, "topic", "group", "state", "member_id", "transactional_id", "transaction_state", "committed",
+    "acknowledgement", "record", "delivery",
+)  # fmt: skip
 """Conditions that have no value if the request lacks their fields, so that `tells` is False. Other fields have a value such as -1 even
 in versions without them."""
 
@@ -271,6 +279,22 @@ class Facts:
     def committed(self) -> bool | None:
         """True if an EndTxn commits, False if it aborts, None for other requests."""
         return getattr(self.request, "committed", None)
+
+
+    @cached_property
+    def acknowledgements(self) -> tuple[str, ...]:
+        """The types of acknowledgements in a request of a share session."""
+        return record_facts.acknowledgements(self.request)
+
+    @cached_property
+    def records(self) -> list[tuple[int, int]]:
+        """The offsets that a request of a share session acknowledges, or that its answer delivers."""
+        return record_facts.records(self.request, self.response)
+
+    @cached_property
+    def deliveries(self) -> tuple[int, ...]:
+        """The delivery counts in the answer to a ShareFetch."""
+        return record_facts.deliveries(self.response)
 
 
 OF_CLUSTER: Final = ("state", "instance_ids", "role", "progress", "topics", "transaction_state")

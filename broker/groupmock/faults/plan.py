@@ -66,6 +66,9 @@ class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     producer_epoch: Numbers = None
     transaction_state: Texts = None
     committed: bool | None = None
+    acknowledgement: Texts = None
+    record: Numbers = None
+    delivery: Numbers = None
     listener: Texts = None
     principal: Texts = None
     authenticated: bool | None = None
@@ -98,6 +101,9 @@ ABOUT: Final[dict[str, str]] = {
     "producer_epoch": "producer epoch that a request to the transaction's or the group's coordinator names",
     "transaction_state": "state of that transactional id at that moment, as `Ongoing`",
     "committed": "EndTxn: true where it commits, false where it aborts",
+    "acknowledgement": "ShareAcknowledge, ShareFetch: a type of acknowledgement that it has: accept, release, reject, renew or gap",
+    "record": "ShareAcknowledge, ShareFetch: offset of a record that it acknowledges, or at stage reply its answer delivers",
+    "delivery": "ShareFetch at stage reply: how often a record of its answer was delivered, from 1",
     "listener": "name of the listener it came in on",
     "principal": "who its connection belongs to, as `User:alice`; before an authentication, and without one, `User:ANONYMOUS`",
     "authenticated": "true if its client has authenticated itself by SASL: a SaslHandshake then begins a re-authentication (KIP-368)",

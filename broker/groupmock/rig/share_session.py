@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .core_rig import CoreRig
 
-ACCEPT, RELEASE, REJECT, RENEW, GAP = 1, 2, 3, 4, 0
-"""The types of an acknowledgement."""
 FINAL = -1
 Partition = tuple[str, int]
 Acknowledgements = Mapping[Partition, Sequence[tuple[int, int, int | Sequence[int]]]]

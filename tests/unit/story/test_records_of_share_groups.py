@@ -6,8 +6,8 @@ import re
 
 from share_rig import LOCK_MS, ShareRig
 
-from groupmock.rig.share_session import ACCEPT, REJECT, RELEASE
 from groupmock.story.telling import tell
+from groupmock_codec.acknowledge_types import ACCEPT, REJECT, RELEASE
 
 P0 = ("orders", 0)
 

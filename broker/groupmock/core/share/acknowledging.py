@@ -11,18 +11,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from groupmock_codec import error_codes
+from groupmock_codec.acknowledge_types import ACCEPT, GAP, RELEASE, RENEW
 
 from .rules import RecordRules
 from .runs import ACKNOWLEDGED, ACQUIRED, ARCHIVED, NOBODY, InFlightBatch, Run
 from .states import RecordStates
 
-GAP: Final = 0
-ACCEPT: Final = 1
-RELEASE: Final = 2
-REJECT: Final = 3
-RENEW: Final = 4
-KINDS: Final = {GAP: "gap", ACCEPT: "accept", RELEASE: "release", REJECT: "reject", RENEW: "renew"}
-"""Maps Kafka's number of each type of an acknowledgement (AcknowledgeType) to its name."""
 REJECTED: Final = "Offset rejected by client."
 EXHAUSTED: Final = "Offset delivery count exceeded the threshold."
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from groupmock_codec import error_codes
+from groupmock_codec.acknowledge_types import REJECT, RENEW
 
-from .acknowledging import REJECT, RENEW, AcknowledgedBatch, Acknowledgement
+from .acknowledging import AcknowledgedBatch, Acknowledgement
 
 if TYPE_CHECKING:
     from ..events import Request

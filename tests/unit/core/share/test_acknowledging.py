@@ -8,8 +8,9 @@ import pytest
 from share_rig import LOCK_MS, ShareRig
 
 from groupmock.core.share import acknowledging
-from groupmock.rig.share_session import ACCEPT, GAP, REJECT, RELEASE, RENEW, ShareSession
+from groupmock.rig.share_session import ShareSession
 from groupmock_codec import error_codes
+from groupmock_codec.acknowledge_types import ACCEPT, GAP, REJECT, RELEASE, RENEW
 
 P0 = ("orders", 0)
 INVALID, INVALID_STATE = error_codes.INVALID_REQUEST, error_codes.INVALID_RECORD_STATE

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from share_rig import LOCK_MS, ShareRig
 
-from groupmock.rig.share_session import ACCEPT, REJECT, RELEASE
+from groupmock_codec.acknowledge_types import ACCEPT, REJECT, RELEASE
 
 P0 = ("orders", 0)
 P1 = ("orders", 1)

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 from share_rig import GROUP, LOCK_MS, ShareRig
 
-from groupmock.rig.share_session import ACCEPT, GAP, REJECT, RELEASE, RENEW, ShareSession
+from groupmock.rig.share_session import ShareSession
+from groupmock_codec.acknowledge_types import ACCEPT, GAP, REJECT, RELEASE, RENEW
 
 P0 = ("orders", 0)
 LIMIT = 4

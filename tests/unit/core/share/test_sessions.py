@@ -7,8 +7,9 @@ from collections.abc import Callable
 from share_rig import GROUP, LOCK_MS, ShareRig
 
 from groupmock.core.share import stored
-from groupmock.rig.share_session import ACCEPT, RELEASE, ShareSession
+from groupmock.rig.share_session import ShareSession
 from groupmock_codec import error_codes
+from groupmock_codec.acknowledge_types import ACCEPT, RELEASE
 
 P0, P1 = ("orders", 0), ("orders", 1)
 NO_SESSION, WRONG_EPOCH = error_codes.SHARE_SESSION_NOT_FOUND, error_codes.INVALID_SHARE_SESSION_EPOCH

@@ -7,9 +7,9 @@ from share_rig import GROUP, LOCK_MS, ShareRig
 
 from groupmock.core.steering.register import NoSuch, NotNow
 from groupmock.data.in_flight import RecordsInFlight, in_flight
-from groupmock.rig.share_session import ACCEPT
 from groupmock.server import share_wait
 from groupmock.server.wait_condition import Sight
+from groupmock_codec.acknowledge_types import ACCEPT
 
 P0 = ("orders", 0)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from share_rig import ShareRig
 
 from groupmock.core.log.transactions import Marker
-from groupmock.rig.share_session import ACCEPT, REJECT, RELEASE
+from groupmock_codec.acknowledge_types import ACCEPT, REJECT, RELEASE
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, decode_records, encode_batch, read_batches
 
 P0 = ("orders", 0)
