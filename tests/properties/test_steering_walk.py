@@ -195,6 +195,7 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "produce": lambda dice, run: {"topic": dice.choice(["T", "U"]), "partitions": [0, 0], "batches": BATCH + BATCH},
     "configure_topic": lambda dice, run: {"name": dice.choice(["T", "T", "U"]), "set": dice.choice(TOPIC_CONFIGS)},
     "configure_node": lambda dice, run: {"node": dice.choice([0, 1]), "set": {"message.max.bytes": str(dice.choice([100, 10**6]))}},
+    "configure_group": lambda dice, run: {"group": "sg", "set": {"share.delivery.count.limit": str(dice.choice([1, 3]))}},
     "commit_offsets": lambda dice, run: {
         "group": dice.choice("gh"),
         "offsets": [{"topic": "T", "partition": 0, "offset": dice.randrange(9)}],

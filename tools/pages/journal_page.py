@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, get_type_hints
 
 from groupmock.core.groups.causes import CAUSES
+from groupmock.core.share.causes import CAUSES as OF_RECORDS
 from groupmock.core.transactions.causes import CAUSES as OF_TRANSACTIONS
 from groupmock.journal.rows import KINDS, LEFT_OUT, ROWS, Header, documentation
 
@@ -49,6 +50,11 @@ Of transactional ids there are notes: `transaction_moved` (`before` and `after` 
 that comes or goes), `producer_fenced`, `markers_held`, `offsets_of_transaction`. Their fields `cause` and `reason` are the same kind
 of thing:"""
 
+ABOUT_RECORDS: Final = """\
+Of records of share groups there are notes: `records_acquired` (`records`: first offset, last offset and delivery count of each run),
+`records_acknowledged` (`accepted`, `released`, `rejected`, `gaps`, `exhausted` and `renewed` in the same form) and `records_released`
+(`available` and `archived`). Each has `group`, `topic`, `partition` and `member_id`. Records are released for one of these causes:"""
+
 ABOUT_ERRORS: Final = """\
 `error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or
 resource. `errors` has each with its place (`topics[0].partitions[2].error_code`). Journals written before there were `errors` have the
@@ -74,6 +80,7 @@ def text() -> str:
         ]
     lines += ["", "## Causes", "", ABOUT_CAUSES, "", ", ".join(f"`{cause}`" for cause in CAUSES) + "."]
     lines += ["", ABOUT_TRANSACTIONS, "", ", ".join(f"`{cause}`" for cause in OF_TRANSACTIONS) + "."]
+    lines += ["", ABOUT_RECORDS, "", ", ".join(f"`{cause}`" for cause in OF_RECORDS) + "."]
     lines += ["", "## Errors", "", *ABOUT_ERRORS.splitlines()]
     return "\n".join(lines) + "\n"
 

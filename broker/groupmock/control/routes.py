@@ -175,6 +175,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/complete", ("group", "complete"), "complete_delay", GroupPath),
     _command("POST", "/groups/{group}/freeze", ("group", "freeze"), "freeze_member", GroupPath),
     _command("POST", "/groups/{group}/thaw", ("group", "thaw"), "thaw_member", GroupPath),
+    _command("POST", "/groups/{group}/configs", ("group", "configure"), "configure_group", GroupPath),
     Route("GET", "/groups/{group}/in-flight", ("group", "in-flight"), "Which records of a share group are in flight: who has them, until "
           "when, and how often they were delivered.", share_calls.in_flight, GroupPath, answer=list[SharePartitionRow]),
     _command("POST", "/groups/{group}/locks/expire", ("group", "expire-locks"), "expire_locks", GroupPath),

@@ -233,6 +233,10 @@ class AsyncBroker(AsyncCalls):
         """Change broker configs that may change at run time, of one node or of all (-1, or 0 if no node has that id)."""
         await self._command("configure_node", node=node, **config_changes(set, unset))
 
+    async def configure_group(self, group: str, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> None:
+        """Set configs of a group, which need not exist, such as share.auto.offset.reset, and return others to the broker's values."""
+        await self._command("configure_group", group=group, **config_changes(set, unset))
+
     async def produce(
         self,
         topic: str,

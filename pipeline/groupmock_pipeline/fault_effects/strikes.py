@@ -31,9 +31,9 @@ BREAKING: Final = (
 )  # fmt: skip
 """Steering commands that break or delay something. All other commands repair, choose or create something."""
 MENDING: Final = (
-    "add_node", "allow", "append", "catch_up_replica", "choose_leader", "commit_offsets", "compact_topic", "configure_node",
-    "configure_topic", "create_topic", "delete_topic", "grow_topic", "produce", "release_group", "release_markers", "reseed",
-    "reset_offsets", "resume_deliveries", "retain_topic", "set_next_offset", "set_user", "start_node", "thaw_member",
+    "add_node", "allow", "append", "catch_up_replica", "choose_leader", "commit_offsets", "compact_topic", "configure_group",
+    "configure_node", "configure_topic", "create_topic", "delete_topic", "grow_topic", "produce", "release_group", "release_markers",
+    "reseed", "reset_offsets", "resume_deliveries", "retain_topic", "set_next_offset", "set_user", "start_node", "thaw_member",
 )  # fmt: skip
 ENDS: Final = ("over", "released")
 """Actions of fault rows that end a wait (groupmock.net.fault_gate)."""

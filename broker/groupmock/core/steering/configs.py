@@ -1,4 +1,4 @@
-"""Commands for configs change those of a topic, of one node or of all nodes while the cluster runs."""
+"""Commands for configs change those of a topic, of a group, of one node or of all nodes while the cluster runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from msgspec import Meta
 
 from groupmock_codec.error_codes import error_name
 
+from ..groups.configs import GROUP
 from ..log.altering import BROKER, TOPIC, alter
 from ..log.broker_configs import CLUSTER_WIDE
 from ..log.change import DELETE, SET, Alteration, Change
 from ..log.refusal import TopicRefused
 from .find import node_or_all, partitions_of
-from .register import Arguments, BadArguments, NodeOrAllId, TopicName, steers
+from .register import Arguments, BadArguments, Group, NodeOrAllId, TopicName, steers
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -57,12 +58,32 @@ def configure_node(cluster: Cluster, arguments: ConfigureNode, turn: Turn) -> No
         _alter(cluster, turn, node, BROKER, str(node), arguments)
 
 
-def _alter(cluster: Cluster, turn: Turn, node: int, kind: int, name: str, arguments: ConfigureTopic | ConfigureNode) -> None:
+class ConfigureGroup(Arguments):
+    """Set configs of a group, which need not exist, or return them to the broker's values: share.auto.offset.reset=earliest."""
+
+    group: Group
+    set: Set = None
+    unset: Unset = None
+
+
+@steers("configure_group", ConfigureGroup)
+def configure_group(cluster: Cluster, arguments: ConfigureGroup, turn: Turn) -> None:
+    """Change all configs of the group or none. A change that IncrementalAlterConfigs refuses is refused."""
+    _alter(cluster, turn, cluster.topics.controller(), GROUP, arguments.group, arguments)
+
+
+def _alter(
+    cluster: Cluster, turn: Turn, node: int, kind: int, name: str, arguments: ConfigureTopic | ConfigureNode | ConfigureGroup
+) -> None:
     if not arguments.set and not arguments.unset:
         raise BadArguments("nothing to change: name configs to set or to unset")
     changes = [Change(key, SET, value) for key, value in (arguments.set or {}).items()]
     changes += [Change(key, DELETE, None) for key in arguments.unset or ()]
+    wanted = Alteration(kind, name, changes, replace=False)
     try:
-        alter(turn, cluster.topics, node, Alteration(kind, name, changes, replace=False), False)
+        if kind == GROUP:
+            cluster.groups.configs.alter(node, wanted, False)
+        else:
+            alter(turn, cluster.topics, node, wanted, False)
     except TopicRefused as refused:
         raise BadArguments(f"{refused.message.rstrip('.') or error_name(refused.code)}: nothing was changed") from None

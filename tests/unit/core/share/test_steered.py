@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from share_rig import GROUP, LOCK_MS, ShareRig
 
-from groupmock.core.steering.register import NoSuch, NotNow
+from groupmock.core.steering.register import BadArguments, NoSuch, NotNow
 from groupmock.data.in_flight import RecordsInFlight, in_flight
 from groupmock.server import share_wait
 from groupmock.server.wait_condition import Sight
@@ -89,3 +89,10 @@ def test_waits_say_what_is_missing(share: ShareRig) -> None:
     share.rig.sleep(LOCK_MS)
     alice.fetch()
     assert twice.lacks(Sight(share.cluster, GROUP)) is None
+
+
+def test_configs_of_a_group_are_set_and_unset_by_command(share: ShareRig) -> None:
+    share.rig.command("configure_group", group=GROUP, set={"share.delivery.count.limit": "2"}, unset=["share.auto.offset.reset"])
+    assert share.cluster.groups.configs.own[GROUP] == {"share.delivery.count.limit": "2"}
+    with pytest.raises(BadArguments, match="must be in the range 2 to 10 inclusive: nothing was changed"):
+        share.rig.command("configure_group", group=GROUP, set={"share.delivery.count.limit": "11"})
