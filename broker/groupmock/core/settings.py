@@ -54,6 +54,8 @@ class Quirks(msgspec.Struct, frozen=True):
     former_instance_ids_stay: bool = False  # 4.3 3.9: a member of a consumer group that changed its instance id keeps the former one, too
     # 4.3 3.9: a static member that returns with another id has no target before the computation, so that an equal one is stored again
     replacement_has_no_target: bool = False
+    # 4.3: an unknown topic in a share session fails the whole ShareFetch, and fenced writes of share states have another text
+    unknown_share_topic_fails_fetch: bool = False
     # 4.3 3.9: JoinGroup to a consumer group ignores that group.consumer.migration.policy is disabled (4.3.1 refuses it)
     disabled_migration_admits_classic_members: bool = False
 

@@ -89,6 +89,7 @@ PROFILE = Profile(
             "former_instance_ids_stay",
             "replacement_has_no_target",
             "disabled_migration_admits_classic_members",
+            "unknown_share_topic_fails_fetch",
             "group_record_limit",
             "missing_topics_in_a_scala_set",
             "old_produce_closes",

@@ -33,6 +33,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, ShareFetchRequest)
     code = _refusal(asked, turn)
+    if code == error_codes.UNSUPPORTED_VERSION:
+        cluster.shares.switched_off(turn)
     if code:
         turn.reply(request.ticket, ShareFetchResponse(error_code=code))
         return
@@ -59,6 +61,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         shares.end_session(turn, session, causes.SESSION_CLOSED)
     if asked.share_session_epoch == FINAL or asked.is_renew_ack:
         turn.reply(request.ticket, ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms, responses=by_topic(rows, rows)))
+        return
+    missing = any(name is None or name not in cluster.topics for name in session.slots.values())
+    if missing and turn.quirks.unknown_share_topic_fails_fetch:
+        turn.reply(request.ticket, ShareFetchResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
         return
     _deny(cluster, request, turn, session, rows)
     shares.fetches.serve(turn, _fetch(request, asked, turn, session, rows))

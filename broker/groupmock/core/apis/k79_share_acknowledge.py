@@ -34,6 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, ShareAcknowledgeRequest)
     if is_off(turn):
+        cluster.shares.switched_off(turn)
         turn.reply(request.ticket, ShareAcknowledgeResponse(error_code=error_codes.UNSUPPORTED_VERSION))
         return
     if misnamed(asked.group_id, asked.member_id):

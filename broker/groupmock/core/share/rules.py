@@ -72,6 +72,7 @@ class RulesOfGroups:
         def value(name: str) -> str:
             return self._configs.effective(group_id, name, node)
 
+        own = self._configs.of(group_id)
         return RecordRules(
             lock_ms=int(value(LOCK)),
             delivery_limit=int(value(DELIVERIES)),
@@ -79,6 +80,7 @@ class RulesOfGroups:
             reset=value(RESET).strip(),
             committed=value(ISOLATION) == "read_committed",
             renewable=value(RENEWAL).strip().lower() == "true",
-            dead_letters=value(DEAD_LETTERS),
-            copies=value(COPIES).strip().lower() == "true",
+            # The broker has no values for these two configs, which groups have since Kafka 4.4.
+            dead_letters=own.get(DEAD_LETTERS, ""),
+            copies=own.get(COPIES, "").strip().lower() == "true",
         )

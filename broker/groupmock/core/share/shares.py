@@ -46,7 +46,7 @@ class Shares:
         self.topics = topics
         self.rules_of = RulesOfGroups(groups.configs).of
         """Returns the rules by which records are delivered to a group: called with the group's id and a node."""
-        self.states = StoredStates(FENCED_4_3 if environment.settings.quirks.configs_before_4_4 else FENCED)
+        self.states = StoredStates(FENCED_4_3 if environment.settings.quirks.unknown_share_topic_fails_fetch else FENCED)
         self.partitions: dict[Key, SharePartition] = {}
         self._of_topic: dict[str, dict[Key, SharePartition]] = {}
         self._sessions: dict[int, ShareSessions] = {}
@@ -251,6 +251,13 @@ class Shares:
         if not sessions.of_group(session.group_id):
             for found in [each for each in self.partitions.values() if each.key[0] == session.group_id and each.node == session.node]:
                 self.drop(turn, found, causes.IDLE)
+
+    def switched_off(self, turn: Turn) -> None:
+        """Forget all sessions and what members have acquired, because the cluster serves no share groups any more (SG-05)."""
+        for session in list(self.all_sessions()):
+            self.sessions(session.node).remove(session)
+        for found in list(self.partitions.values()):
+            self.drop(turn, found, causes.IDLE)
 
     def disconnected(self, turn: Turn, connection: int) -> None:
         """Forget the fetch that waits on the connection, and end the sessions that were opened on it."""

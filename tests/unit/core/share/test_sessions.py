@@ -219,3 +219,22 @@ def test_two_sessions_of_one_member_do_not_mix(share: ShareRig) -> None:
     one, other = share.session("alice", group=GROUP), ShareSession(share.rig, "others", "alice")
     assert one.take(P0) == [(0, 0, 1)]
     assert other.fetch(P0).responses[0].partitions[0].error_code == -1
+
+
+def test_kafka_4_3_fails_the_whole_fetch_of_an_unknown_topic(make_share: Callable[..., ShareRig]) -> None:
+    share = make_share(profile="kafka-4.3")
+    share.produce(1)
+    alice = share.session("alice")
+    assert alice.fetch(P0, ("nowhere", 0)).error_code == -1
+    assert alice.take(forget=[("nowhere", 0)]) == [(0, 0, 1)]  # The epoch has counted on.
+
+
+def test_a_cluster_without_share_groups_refuses_and_forgets(share: ShareRig) -> None:
+    share.produce(2)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    share.rig.core.environment.levels["share.version"] = 0
+    assert alice.fetch().error_code == error_codes.UNSUPPORTED_VERSION
+    share.rig.core.environment.levels["share.version"] = 2
+    assert alice.fetch(epoch=3).error_code == NO_SESSION
+    assert alice.take(P0, epoch=0) == [(0, 1, 1)]
