@@ -58,11 +58,12 @@ def test_expectation_of_an_end_may_have_a_time() -> None:
 def test_every_statement_about_security_has_a_row_or_a_reason() -> None:
     page = PAGE.read_text(encoding="utf-8")
     checked = page.partition("## How each statement is checked")[2].partition("\n## ")[0]
-    without = set(re.findall(r"^\| (SEC-\d+) \|", checked, re.MULTILINE))
+    ranges = re.findall(r"^\| SEC-(\d+)(?: to SEC-(\d+))? \|", checked, re.MULTILINE)
+    without = {f"SEC-{number:02}" for first, last in ranges for number in range(int(first), int(last or first) + 1)}
     stated = {f"SEC-{number}" for number in re.findall(r'<a id="sec-(\d+)"', page)}
     rows = {row for row in load_suite().rows if row.startswith("SEC-")}
     assert stated - rows == without
-    assert all((PAGE.parents[2] / path).is_file() for path in re.findall(r"`(tests/unit/\S+\.py)`", checked))
+    assert all((PAGE.parents[2] / path).is_file() for path in re.findall(r"`(tests/(?:unit|live)/\S+\.py)`", checked))
 
 
 def test_report_of_a_failure_has_no_bytes_of_an_authentication() -> None:
