@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from groupmock_clients.probe.language.exchange_suite import Statement, Suite, load_suite
 from groupmock_clients.probe.report.json import from_json
 from tools.pages.__main__ import main as write_pages
-from tools.peers.probing import older_than_rules
+from tools.peers.probing import added, older_than_rules, without
 from tools.records import RECORDS
 
 DATA = RECORDS / "peers"
@@ -34,6 +35,17 @@ def test_a_report_that_is_older_than_a_rule_is_named() -> None:
     assert older_than_rules(reports, Suite((), rows)) == []
     (sentence,) = older_than_rules(reports, Suite((), rows | {"CG-9999": Statement("CG-9999", "")}))
     assert sentence.startswith("the report of groupmock was made with other rules than the probe has now (1 differ, CG-9999 first)")
+
+
+def test_a_report_takes_up_the_rows_that_it_lacks() -> None:
+    whole = from_json((DATA / "groupmock.json").read_bytes())
+    *others, last = whole.rows
+    before = msgspec.structs.replace(whole, rows=tuple(others), counts={"rows": {"kept": 9}, "exchanges": {"kept": 3, "broken": 1}})
+    assert list(without(before).rows) == [last.row]
+    later = msgspec.structs.replace(whole, rows=(last,), counts={"rows": {"kept": 1}, "exchanges": {"kept": 2}}, exchanges=())
+    found = added(before, later)
+    assert found.rows == whole.rows
+    assert found.counts == {"rows": {"kept": sum(row.verdict == "kept" for row in whole.rows)}, "exchanges": {"kept": 5, "broken": 1}}
 
 
 def test_pages_with_a_report_older_than_the_rules_fail_the_check(
