@@ -102,7 +102,6 @@ class SharePartition:
         member_id: str,
         most: int,
         max_bytes: int,
-        at_least_one: bool,
         batch_size: int,
         by_record: bool,
     ) -> Delivery:
@@ -113,7 +112,7 @@ class SharePartition:
         if most <= 0 or offset >= end:
             return NOTHING
         # Each produced batch has at least one record, so this many batches have all that the fetch may acquire.
-        read = log.whole_batches(offset, end, max_bytes, at_least_one, states.in_flight + min(most, rules.max_locks))
+        read = log.whole_batches(offset, end, max_bytes, True, states.in_flight + min(most, rules.max_locks))
         if not read:
             return NOTHING
         lock_ends = turn.after(rules.lock_ms)
@@ -142,7 +141,10 @@ class SharePartition:
         )
         first, last = delivered[0].first, delivered[-1].last
         size = sum(len(batch.data) for batch in read if batch.last_offset >= first and batch.base_offset <= last)
-        return Delivery(delivered, log.read(first, size, at_least_one=True))
+        if read[-1].last_offset <= last:
+            # Kafka cuts the bytes behind the last acquired batch off only if it has read another whole one.
+            size = max(size, max_bytes - log.available(offset) + log.available(first))
+        return Delivery(delivered, log.read(first, size, at_least_one=True, end=end))
 
     def _aborted(self, read: Sequence[Batch]) -> list[Produced]:
         transactions = self.log.producers.transactions

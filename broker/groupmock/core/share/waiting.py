@@ -211,19 +211,18 @@ class ShareFetches:
     def _acquire(self, turn: Turn, fetch: ShareFetch, rows: Rows, found: dict[Slot, SharePartition], rules: RecordRules) -> list[Slot]:
         acquirable = {slot: partition for slot, partition in found.items() if partition.may_acquire(rules)}
         gave: list[Slot] = []
-        left, room = fetch.max_records, fetch.max_bytes
+        left = fetch.max_records
+        # Each partition has the same share of the bytes, and gives one batch at least, whatever the others gave (seen on 4.4.0).
+        size = fetch.max_bytes // max(1, len(acquirable))
         for slot, partition in acquirable.items():
             if left <= 0 or fetch.max_bytes <= 0:
                 break
-            size = min(fetch.max_bytes // len(acquirable), room)
-            delivery = partition.acquire(
-                turn, rules, fetch.session.member_id, left, size, not gave, max(1, fetch.batch_size), fetch.by_record
-            )
+            member_id = fetch.session.member_id
+            delivery = partition.acquire(turn, rules, member_id, left, size, max(1, fetch.batch_size), fetch.by_record)
             if not delivery.acquired:
                 continue
             gave.append(slot)
             left -= sum(each.size for each in delivery.acquired)
-            room = max(0, room - len(delivery.records))
             row = rows.setdefault(slot, PartitionData(partition_index=slot[1]))
             row.records = delivery.records
             row.acquired_records = [

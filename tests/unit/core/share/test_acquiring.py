@@ -176,3 +176,18 @@ def test_records_not_older_than_a_duration_are_the_first(make_share: Callable[..
         share.rig.command("produce", topic="orders", partitions=[0], batches=encode_batch([NewRecord(value=b"v", timestamp=stamp)]))
         share.rig.sleep(40_000)
     assert share.session("alice").take(P0) == [(2, 2, 1)]
+
+
+def test_each_partition_gives_a_batch_even_beyond_its_share_of_the_bytes(share: ShareRig) -> None:
+    share.produce(5, 5)
+    share.produce(5, 5, partition=1)
+    alice = share.session("alice")
+    assert alice.acquired(alice.fetch(P0, P1, max_bytes=1)) == {P0: [(0, 4, 1)], P1: [(0, 4, 1)]}
+
+
+def test_bytes_go_on_to_the_limit_behind_the_last_batch_that_was_read(share: ShareRig) -> None:
+    share.produce(1, 1, 1)
+    alice = share.session("alice")
+    answer = alice.fetch(P0, max_bytes=100)
+    assert alice.acquired(answer) == {P0: [(0, 0, 1)]}
+    assert len(answer.responses[0].partitions[0].records) == 100
