@@ -25,7 +25,6 @@ from .peer_servers import Peer, running
 AT_A_TIME: Final = 12
 DIED: Final = "the server died of it"
 OF_SECURITY: Final = "SEC-"
-OF_SHARES: Final = "SG-"
 
 
 def without(report: Report) -> Suite:
@@ -127,11 +126,11 @@ def _short(broken: BrokenDialogue | None) -> BrokenDialogue | None:
 
 def older_than_rules(reports: Mapping[str, Report], suite: Suite) -> list[str]:
     """Return a sentence for each report whose rows (rules) are not those of the suite. Rows about security do not count, because the
-    other servers are judged by plain listeners, nor do those about share groups, which some reports are older than."""
+    other servers are judged by plain listeners."""
     found: list[str] = []
-    rules = {row for row in suite.rows if not row.startswith((OF_SECURITY, OF_SHARES))}
+    rules = {row for row in suite.rows if not row.startswith(OF_SECURITY)}
     for name, report in reports.items():
-        if changed := sorted(rules ^ {row.row for row in report.rows if not row.row.startswith((OF_SECURITY, OF_SHARES))}):
+        if changed := sorted(rules ^ {row.row for row in report.rows if not row.row.startswith(OF_SECURITY)}):
             found.append(
                 f"the report of {name} was made with other rules than the probe has now ({len(changed)} differ, {changed[0]} first): "
                 f"judge the server again by `python -m tools.peers`"
