@@ -34,6 +34,7 @@ PAGES: Final[dict[str, str]] = {
     "releases": "docs/kafka/releases.md",
     "read_the_story": "docs/how-to/read-the-story.md",
     "scenarios": "docs/proof/scenarios.md",
+    "secured_clients": "docs/proof/secured-clients.md",
     "seed_data_schema": "docs/reference/seed-data.schema.json",
     "setting_keywords": "broker/groupmock/inprocess/setting_keywords.py",
     "settings": "docs/reference/settings.md",

@@ -2,7 +2,7 @@
 
 Kafka uses the library jose4j, whose choices are kept where a client can see them: which key of the set a token is checked by, what a claim
 may be, and which claims contradict each other (SEC-44 to SEC-48 in docs/kafka/security.md). The signature itself is checked by joserfc.
-A token and a key set have a largest size, so that one token costs less than a millisecond.
+A token and a key set have a largest size, so that a token costs about a millisecond at most, and a token waits for its turn (`net.guard`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ KEY_TYPES: Final = {
 CURVES: Final = {"ES256": ("P-256",), "ES384": ("P-384",), "ES512": ("P-521",), "EdDSA": ("Ed25519", "Ed448")}
 LEAST_RSA_BITS: Final = 2048
 MOST_RSA_BITS: Final = 8192
-"""Larger keys are not used, because checking by one takes more than a millisecond."""
+"""Larger keys are not used, because the time to check by a key grows with the square of its length."""
 MOST_KEYS: Final = 100
 MOST_SET_BYTES: Final = 1024 * 1024
 MOST_TOKEN: Final = 64 * 1024
-"""Longer tokens are refused, although Kafka accepts what fits into a frame, because reading them would take milliseconds."""
+"""Longer tokens are refused, although Kafka accepts what fits into a frame, because reading them takes milliseconds."""
 UNDERSTOOD: Final = ["b64"]
 """The critical header parameters that jose4j understands (RFC 7797)."""
 
