@@ -24,6 +24,8 @@ const Draw = (() => {
   // -- pens
 
   const MOST_STAMPS = 4000;
+  const AROUND = { left: -11, top: -11, wide: 22, high: 22 }; // the box of a glyph around its point
+  const RECTANGLE = /^M-([\d.]+)-([\d.]+)H[\d.]+V[\d.]+H-[\d.]+Z$/;
   const FONT = "11px system-ui, sans-serif";
   const fontOf = (bold, size = 11) => `${bold ? "bold " : ""}${size}px system-ui, sans-serif`;
   const paths = new Map();
@@ -97,12 +99,11 @@ const Draw = (() => {
       context.restore();
     }
 
-    // Many equal glyphs are one path, which is filled once.
+    // Many equal glyphs are drawn as rectangles or as bitmaps, which is faster than to fill a path of thousands of them.
     many(path, places, scale, fill) {
-      const [one, whole] = [pathOf(path), new Path2D()];
-      for (const [x, y] of places) whole.addPath(one, { a: scale, d: scale, e: x, f: y });
-      this.context.fillStyle = this.colour(fill);
-      this.context.fill(whole);
+      const [, half, up] = RECTANGLE.exec(path) ?? [];
+      if (half) for (const [x, y] of places) this.rect(x - half * scale, y - up * scale, 2 * half * scale, 2 * up * scale, fill);
+      else for (const [x, y] of places) this.stamp(`${path} ${scale} ${fill}`, x, y, AROUND, (on) => on.glyph(path, 0, 0, scale, fill));
     }
 
     // What is drawn again and again is kept as a small bitmap: thousands of marks are in one frame.
@@ -353,8 +354,7 @@ const Draw = (() => {
     if (item.sign.tail && right - x > 3) pen.rect(Math.max(-4, x), top + high / 2 - 0.75, Math.min(at.width + 4, right) - Math.max(-4, x), 1.5, item.sign.tail);
     if (point && (x < -EDGE || x > at.width + EDGE)) return;
     if (point) {
-      const box = { left: -11, top: -11, wide: 22, high: 22 };
-      pen.stamp(`${item.sign.name} ${high}`, x, top + high / 2, box, (on) => {
+      pen.stamp(`${item.sign.name} ${high}`, x, top + high / 2, AROUND, (on) => {
         for (const one of item.sign.parts) part(on, one, 0, 1, -high / 2, high, item.process, scene);
       });
     } else for (const one of item.sign.parts) part(pen, one, left, wide, top, high, item.process, scene);
