@@ -324,6 +324,12 @@ def for_producers(plan: Plan) -> bool:
     return all(names and all(tells(each, APIS[each].versions.highest, "producer_epoch") for each in names) for names in apis)
 
 
+def for_share_groups(plan: Plan) -> bool:
+    """Return whether each rule of the fault plan applies only to requests of share sessions."""
+    apis = [texts(rule.when.api) for rule in plan.rule]
+    return all(names and all(tells(each, APIS[each].versions.highest, "acknowledgement") for each in names) for names in apis)
+
+
 def for_consumer_groups(plan: Plan) -> bool:
     """Return whether each rule of the fault plan applies only to members of consumer groups."""
     return bool(plan.rule) and all(rule.when.progress is not None for rule in plan.rule)
