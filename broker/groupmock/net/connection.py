@@ -86,7 +86,6 @@ class Dispatcher(Protocol):
     journal: Journal
     now: Callable[[], int]
     turns: Turns[Connection]
-    reads: list[tuple[Connection, bytes]]
 
     @property
     def record(self) -> Repetitions:
@@ -97,9 +96,6 @@ class Dispatcher(Protocol):
 
     def arrived(self, connection: Connection, data: bytes) -> None:
         """Handle received bytes that are not a repeated heartbeat."""
-
-    def catch_up(self) -> None:
-        """Handle what was read from any connection and not handled yet."""
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
         """Handle one whole frame of a connection whose turn has come."""
@@ -168,7 +164,7 @@ class Connection(asyncio.Protocol):
         """Handle bytes from the peer. Heartbeats that repeat the last heartbeat cost a few comparisons (see `repeat`); everything else
         takes the full path. The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
         repeat, driver = self.repeat, self.driver
-        if repeat is not None and repeat.group.epoch == repeat.epoch and not driver.reads:
+        if repeat is not None and repeat.group.epoch == repeat.epoch:
             if len(data) != repeat.length:
                 identifiers = repeat.several(data)
             else:  # Comparing slices is faster than startswith and endswith.
@@ -196,7 +192,6 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Note that the peer sends no more. Return True to keep the transport, so that the peer still gets the answers it waits for."""
-        self.driver.catch_up()
         # A half-closed client still gets its answer (P2-d13). The fast path checks `repeat` alone, so everything that ends idleness sets it
         # to None.
         self.state |= FINISHED
@@ -205,7 +200,6 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the connection was closed by either side or is broken."""
-        self.driver.catch_up()
         self.state |= LOST
         self.repeat = None
         # The inbox is dropped only after the driver was told, because the row about the end counts the bytes in the inbox.
@@ -221,7 +215,6 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """Serve the peer again, because it reads its answers."""
-        self.driver.catch_up()
         self.state &= ~BLOCKED
         if not self.state & STOPPED:
             self.driver.serve_soon(self)

@@ -25,9 +25,6 @@ Turns. A single request is handled when it arrives. A connection with more reque
 of the loop the queue is served for about 2 ms, each connection for an equal part. So a peer that sends thousands of requests ahead gets
 only its share, and heartbeats of other connections, timers, signals and writes come in between.
 
-Gathering. With many connections, what one iteration of the loop reads is handled together behind its last read (`net.gathering`). Every
-other entry of the driver first handles what was read before it (`catch_up`).
-
 Slices. The end of a join phase answers all waiting members by one effect with a lazy iterator. The state of the group has changed at once;
 the answers are made one by one, for about 2 ms (`replies_slice_us`) between two iterations of the loop. Effects and requests that come
 meanwhile are handled at once, but no answer can overtake an earlier one on the same connection, because that connection is mute.
@@ -71,7 +68,6 @@ from .call import Call, Tickets
 from .clock import ClockAlarm
 from .codecs import Codecs, Refused
 from .connection import DEAF, DUE, STALLED, STOPPED, Connection, Guarding
-from .gathering import Gathering
 from .nodes import Nodes
 from .not_taken import not_taken
 from .record import Recorder
@@ -86,12 +82,13 @@ if TYPE_CHECKING:
     from .clock import Alarm, Clock
     from .fault_gate import FaultGate
 
+
 class Driver:
     """Owns one cluster's connections, passes their requests to its core and performs the effects. `vacated` is called when a connection has
     ended.
 
     `tickets`, `backlog`, `slices`, `turns` and `alarm` have defaults for a server on a loop; a replay, a virtual world or a rig passes its
-    own. `gather` is what `Gathering` calls `soon`."""
+    own."""
 
     def __init__(
         self,
@@ -105,7 +102,6 @@ class Driver:
         slices: Slices | None = None,
         turns: Turns[Connection] | None = None,
         alarm: Alarm | None = None,
-        gather: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
         self.core = core
         self.clock = clock
@@ -123,17 +119,15 @@ class Driver:
         """False if fault rules cannot show other certificates, because the authority of the run's certificates is elsewhere."""
         self._leases = True
         self.vacated: Callable[[], None] = lambda: None
-        self._gathering = Gathering(gather, self._defect)
-        self.reads, self.catch_up, behind = self._gathering.reads, self._gathering.catch_up, self._gathering.behind
         self.turns = Turns[Connection](limits.requests_slice_us) if turns is None else turns
-        self.turns.again = behind(self.settle)
+        self.turns.again = self.settle
         self._backlog = Backlog(limits.replies_slice_us) if backlog is None else backlog
-        self._backlog.again = behind(self._next_slice)
+        self._backlog.again = self._next_slice
         self._backlog.broken = partial(self._defect, "many answers")
         self._slices = Slices(limits.work_slice_us) if slices is None else slices
-        self._slices.driven(core.go_on, self.perform, self._defect, partial(self.record.replayed, PAUSES), behind(self.work_on))
+        self._slices.driven(core.go_on, self.perform, self._defect, partial(self.record.replayed, PAUSES), self.work_on)
         self._alarm = ClockAlarm(clock) if alarm is None else alarm
-        self._alarm.ring = behind(self._ring)
+        self._alarm.ring = self._ring
         self._performers: dict[type, Callable[[Any, int], None]] = {
             Replies: lambda effect, now: self._backlog.send(self._answer, now, effect.replies),
             Work: self._slices.begun,
@@ -172,9 +166,7 @@ class Driver:
             self.gate.connect(connection, now)
 
     def arrived(self, connection: Connection, data: bytes) -> None:
-        """Handle bytes that are not a repeated heartbeat, or keep them for `catch_up`. `settle` is inlined, as every request comes here."""
-        if self._gathering.keeps(connection, data, len(self.connections)):
-            return
+        """Handle bytes that are not a repeated heartbeat. `settle` is inlined, because every request takes this path."""
         now = connection.active = self.now()
         connection.take(data, now)
         if self.turns.waiting:
@@ -295,7 +287,6 @@ class Driver:
         if command.name not in COMMANDS:
             # This import registers the commands about fault rules. The core's own commands are imported by the core.
             from . import fault_commands as fault_commands
-        self.catch_up()
         now = self.now()
         effects: Effects = []
         if command.name in COMMANDS and COMMANDS[command.name].on_rules:
@@ -315,7 +306,8 @@ class Driver:
         return effects
 
     def use_leases(self, use: bool) -> None:
-        """Allow or forbid that heartbeats are answered without asking the core, which only tests forbid."""
+        """Allow or forbid that heartbeats are answered without asking the core. Tests forbid it, so that every heartbeat goes through
+        the core."""
         self._leases = use
         self.end_repeats()
 
@@ -348,7 +340,6 @@ class Driver:
 
     def stop(self) -> None:
         """Cancel the timers and the work that waits for its turn, and send the answers that are still due."""
-        self.catch_up()
         self._alarm.cancel()
         for each in self._backlog, self._slices, self.turns:
             each.stop()
@@ -409,6 +400,7 @@ class Driver:
             self.serve_soon(connection)
 
     def drain(self, now: int) -> None:
+        """Send the waiting answers of effects that gave many answers."""
         self._backlog.send(self._answer, now)
 
     def _next_slice(self) -> None:
@@ -432,7 +424,8 @@ class Driver:
             self.refuse(call.connection, effect.reason, now)
 
     def _closed(self, ticket: int) -> Call | None:
-        """Close and return the request that an effect of the core answers, or None if the core answered twice, which is a defect."""
+        """Close and return the request that an effect of the core answers. None means that the core answered twice, which is a defect of
+        groupmock."""
         call = self.tickets.close(ticket)
         if call is None:
             self._nobody_asked(ticket)

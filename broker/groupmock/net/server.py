@@ -15,7 +15,6 @@ from .connection import Connection
 from .counters import Counters
 from .driver import Driver
 from .listen import Acceptor, Adopt, java_host, listen
-from .turns import on_the_running_loop
 from .warm_up import WarmUp
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Server:
         """Listen for every node on its first listener and return the actual port of each node id. `addresses` maps a node id to (host,
         port) or to a socket that listens already (see `listen.listen`). `core.environment.identity` must have the advertised addresses by
         now. If it raises OSError, nothing is left open."""
-        self._driver = Driver(self.core, self.clock, self.journal, self.limits, gather=on_the_running_loop)
+        self._driver = Driver(self.core, self.clock, self.journal, self.limits)
         self._counters = self._driver.counters
         self._driver.vacated = self._vacated
         self._driver.nodes.listening = self._listening
