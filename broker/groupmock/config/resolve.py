@@ -52,8 +52,7 @@ class TopicSpec(NamedTuple):
 
 
 class Like(NamedTuple):
-    """A real cluster that is to be copied. `records` is the number of records of each partition; paths are PEM files for TLS, and
-    the file with the password of `user`."""
+    """A real cluster that is to be copied. `records` is the number of records of each partition; paths are PEM files for TLS."""
 
     address: str
     records: int
@@ -377,25 +376,15 @@ def _like(values: Mapping[str, Any], origins: Mapping[str, str]) -> Like | None:
     if values["like"] is None:
         return None
     if values["seed-data"] is not None:
-        remedy = (
-            "`groupmock like HOST:PORT > FILE` writes down what it copies: add the other lines to that file, and give it to --seed-data"
-        )
+        remedy = "`groupmock like HOST:PORT > FILE` writes down what it copies: add the other lines there, and give it to --seed-data"
         raise ConfigError(f"{origins['like']}: seed data comes from a file or from a cluster: {remedy}")
-    return Like(
-        address=str(values["like"]),
-        records=whole_number(values["like-records"], origins["like-records"], 0, MAX_COPIED),
-        tls=yes(values["like-tls"], origins["like-tls"]),
-        ca=path_of(values["like-tls-ca"], origins["like-tls-ca"]),
-        certificate=path_of(values["like-tls-cert"], origins["like-tls-cert"]),
-        key=path_of(values["like-tls-key"], origins["like-tls-key"]),
-        user=_text(values["like-sasl-user"]),
-        mechanism=_text(values["like-sasl-mechanism"]),
-        password_file=path_of(values["like-sasl-password-file"], origins["like-sasl-password-file"]),
-    )
 
+    def text(name: str) -> str | None:
+        return path_of(values[f"like-{name}"], origins[f"like-{name}"])
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    records = whole_number(values["like-records"], origins["like-records"], 0, MAX_COPIED)
+    texts = map(text, ("tls-ca", "tls-cert", "tls-key", "sasl-user", "sasl-mechanism", "sasl-password-file"))
+    return Like(str(values["like"]), records, yes(values["like-tls"], origins["like-tls"]), *texts)
 
 
 def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
