@@ -66,12 +66,11 @@ def _introduction(pairs: list[Pair], name: str) -> Iterator[str]:
     same = sum(each.same for each in recorded)
     yield f"**{same} of {len(recorded)}** runs have the same outcome. `tests/interop/secured` records them again."
     if len(recorded) < len(pairs):
-        yield f"The other {len(pairs) - len(recorded)} runs are recorded on groupmock alone so far, and marked with an asterisk:"
-        yield "on a loaded machine Java's client had raised nothing from Kafka when its time was over."
+        yield f"The other {len(pairs) - len(recorded)} runs are recorded on groupmock alone so far, and marked with an asterisk."
 
 
 def _of_failures() -> Iterator[str]:
-    yield "A cell names the errors of which the application is told within 10 seconds, by their class or their name; nothing means that"
+    yield "A cell names the errors of which the application is told within 25 seconds, by their class or their name; nothing means that"
     yield "the client tries again without telling the application."
 
 

@@ -60,7 +60,7 @@ AUTHORIZER = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.Sta
 COMMON = {"group.initial.rebalance.delay.ms": "0"}
 WORKS = "reads and commits"
 WORKS_SECONDS = 60.0
-FAILS_SECONDS = 10.0
+FAILS_SECONDS = 25.0
 SASL_WAYS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 Entry = dict[str, Any]
 
