@@ -13,9 +13,9 @@ from groupmock import Broker
 LOCK_S = 300
 """So long that no lock ends on a slow machine, unless the clock is stepped."""
 KIND_OF = {3: AcknowledgeType.RELEASE, 4: AcknowledgeType.REJECT, 5: AcknowledgeType.REJECT}
-"""What the test makes of a record, by its offset; the others are accepted."""
+"""The test releases or rejects the records with these offsets, and accepts all others."""
 GIVE_UP = 60
-"""Polls of a second after which a test has failed."""
+"""A test has failed after this many polls of one second."""
 
 
 @pytest.fixture

@@ -15,13 +15,14 @@ from groupmock.record.abridged import SMALLEST_ADDRESS, Abridged, abridges
 from groupmock.record.addresses import tells_addresses
 from groupmock.record.wire_codec import WireCodec
 from groupmock_codec import APIS
-from groupmock_codec.api_keys import FETCH
+from groupmock_codec.api_keys import FETCH, SHARE_FETCH
 from groupmock_codec.errors import CodecError
+from groupmock_codec.messages import k01_fetch, k78_share_fetch
 from groupmock_codec.messages.k01_fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
 from groupmock_codec.samples import sample
 
 CORRELATION = b"\0\0\0\7"
-READ = [(key, version) for key in APIS if abridges(key) for version in APIS[key].versions]
+READ = [(key, version) for key, api in APIS.items() if abridges(key) for version in range(api.versions.lowest, api.versions.highest + 1)]
 places = st.lists(st.integers(0, 10_000), max_size=20)
 
 
@@ -77,11 +78,15 @@ def test_bytes_that_are_no_answer_are_refused_as_the_whole_is(api: tuple[int, in
         assert details_of(codec, abridged.read(), True) == details_of(codec, whole, True)
 
 
-@given(st.integers(16, 18), st.integers(0, 2**32), places)
-def test_what_names_a_node_is_never_said_to_name_none(version: int, seed: int, cuts: list[int]) -> None:
-    codec, dice = WireCodec(FETCH, version), random.Random(seed)
-    message = answer(FETCH, version, dice)
-    message.node_endpoints = [NodeEndpoint(node_id=1, host="h" * dice.randrange(2), port=9092, rack=None)]
+ENDPOINTS = {FETCH: k01_fetch.NodeEndpoint, SHARE_FETCH: k78_share_fetch.NodeEndpoint}
+TELLS = [api for api in READ if tells_addresses(*api)]
+
+
+@given(st.sampled_from(TELLS), st.integers(0, 2**32), places)
+def test_what_names_a_node_is_never_said_to_name_none(api: tuple[int, int], seed: int, cuts: list[int]) -> None:
+    codec, dice = WireCodec(*api), random.Random(seed)
+    message = answer(*api, dice)
+    message.node_endpoints = [ENDPOINTS[api[0]](node_id=1, host="h" * dice.randrange(2), port=9092, rack=None)]
     assert passed(codec, codec.answer(CORRELATION, message), cuts).may_tell
 
 

@@ -3,12 +3,12 @@ module uses no sockets.
 
 A consumer fetches megabytes, and no row shows the records (`net.details`). Collecting such an answer, cutting it out and decoding it would
 copy it four times, which costs more than passing it on. So the answer is parsed piece by piece: everything but the records is kept, in a
-frame of its own in which every big `records` is null, and the records are only digested. That frame is then decoded like any other.
+frame of its own in which every big `records` is empty, and the records are only digested. That frame is then decoded like any other.
 
 The parser follows the declaration of the answer, field by field, and stops wherever the bytes of a piece end. From the first byte that
 cannot belong to such an answer, all bytes are kept as they are, and the decoder reports what is wrong with them.
 
-Addresses come in a tagged field at the very end (KIP-951), and the parser knows how many bytes follow the records of a partition. If they
+Addresses come at the very end (KIP-951), and the parser knows how many bytes follow the records of a partition. If they
 are too few for one address, the pieces need not be held back any longer. With one partition that is known before its first record comes.
 """
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .wire_codec import WireCodec
 
 SMALLEST_ADDRESS: Final = 15
-"""The smallest size in bytes of a tagged section with one broker address: count, tag, size, count, node id 4, host 1 and its length,
-port 4, tags."""
+"""The smallest size in bytes of what follows the last records in an answer with one broker address. In Fetch it is a tagged section: count,
+tag, size, count, node id 4, host 1 and its length, port 4, tags. In ShareFetch it is one byte more."""
 FIRST: Final = 8
 """The size in bytes of a frame's length and correlation id together."""
 
@@ -234,7 +234,7 @@ class Abridged:
             return
         digest = sha256()
         self._records.append((length, digest))
-        self.kept += b"\xff" * size or b"\0"  # Write a null in place of the records.
+        self.kept += bytes(size) or b"\1"  # Write no bytes in place of the records, because in ShareFetch they may not be null.
         self._at += end
         while True:
             part = memoryview(self._data)[self._at : self._at + length]

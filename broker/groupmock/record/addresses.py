@@ -35,7 +35,11 @@ def tells_addresses(key: int, version: int) -> bool:
 @cache
 def watched() -> frozenset[int]:
     """Return the keys of the APIs whose answers are changed on their way in some version."""
-    return frozenset(key for key in APIS if key == API_VERSIONS or any(tells_addresses(key, each) for each in APIS[key].versions))
+    return frozenset(key for key in APIS if key == API_VERSIONS or any(tells_addresses(key, version) for version in _versions(key)))
+
+
+def _versions(key: int) -> range:
+    return range(APIS[key].versions.lowest, APIS[key].versions.highest + 1)
 
 
 def rewrite(key: int, version: int, message: Message, translate: Translate) -> bool:
