@@ -51,9 +51,11 @@ that comes or goes), `producer_fenced`, `markers_held`, `offsets_of_transaction`
 of thing:"""
 
 ABOUT_RECORDS: Final = """\
-Of records of share groups there are notes: `records_acquired` (`records`: first offset, last offset and delivery count of each run),
-`records_acknowledged` (`accepted`, `released`, `rejected`, `gaps`, `exhausted` and `renewed` in the same form) and `records_released`
-(`available` and `archived`). Each has `group`, `topic`, `partition` and `member_id`. Records are released for one of these causes:"""
+Of share groups there are notes: `share_initialized` (`partitions`, `start_offset`: the group may read these partitions of `topic` from
+there, -1 as its settings say), `share_offsets_altered` (`start_offsets`) and `share_offsets_deleted`. Of their records there are
+`records_acquired` (`records`: first offset, last offset and delivery count of each run), `records_acknowledged` (`accepted`, `released`,
+`rejected`, `gaps`, `exhausted` and `renewed` in the same form) and `records_released` (`available` and `archived`). Each of these has
+`group`, `topic`, `partition` and `member_id`. Records are released for one of these causes:"""
 
 ABOUT_ERRORS: Final = """\
 `error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or
