@@ -15,10 +15,12 @@ from groupmock.rig import WireRig
 from groupmock.rig.wire import read_response, request
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, fields_of
+from groupmock_codec.messages.k79_share_acknowledge import AcknowledgementBatch
 from groupmock_codec.records import NewRecord, encode_batch
 
 CODE: Final = 60
 """INVALID_PRINCIPAL_TYPE (60), which groupmock never answers without a fault."""
+ACCEPT: Final = 1
 BATCH: Final = encode_batch([NewRecord(value=b"v", timestamp=1)])
 CHOSEN: Final[dict[str, dict[str, Any]]] = {
     "group": {"group": "h"},
@@ -33,12 +35,15 @@ PLAIN: Final[dict[str, Any]] = {
     "timeout_ms": 1000, "timestamp": -1, "max_num_offsets": 1, "num_partitions": 1, "replication_factor": 1, "count": 3, "records": BATCH,
     "committed_offset": 5, "generation_id_or_member_epoch": -1, "response_partition_limit": 100, "transactional_id": None, "offset": 0,
     "committed_metadata": "", "leader_epoch": 0, "current_leader_epoch": -1, "last_fetched_epoch": -1, "configuration_keys": None,
+    "start_offset": 0, "max_wait_ms": 0, "max_records": 10,
 }  # fmt: skip
 TOPICS: Final = ("orders", "bills")
 NAMES: Final = (
     "group_id", "partition_index", "index", "partition", "partition_id", "resource_name", "log_dir", "user", "feature", "member_id", "name",
     "topic", "topic_name", "key", "transactional_id",
 )  # fmt: skip
+UNASKED: Final = ("configs", "assignments", "forgotten_topics_data", "configuration_keys", "acknowledgement_batches")
+"""The lists that requests of the tests leave empty."""
 RESOURCES: Final = {
     "DescribeUserScramCredentials": "user:bills",
     "AlterUserScramCredentials": "user:bills",
@@ -48,8 +53,13 @@ RESOURCES: Final = {
 """API name -> the config resource that its fault rule names; the rules for other APIs name a topic's config."""
 
 
+SHARED: Final = ("ShareFetch", "ShareAcknowledge", "AlterShareGroupOffsets", "DeleteShareGroupOffsets")
+"""The APIs whose requests name a share group."""
+
+
 class House:
-    """A cluster with two topics of two partitions, two empty groups with offsets, and a group of two members."""
+    """A cluster with two topics of two partitions, two empty groups with offsets, a group of two members, and a share group that may read
+    both topics."""
 
     def __init__(self) -> None:
         self.rig = WireRig.make(topics=dict.fromkeys(TOPICS, 2), seed=5, settings={"group.initial.rebalance.delay.ms": 0})
@@ -60,6 +70,8 @@ class House:
             for partition in (0, 1):
                 self.rig.command("append", topic=topic, partition=partition, batch=BATCH)
 
+        self.ask(91, 0, self.made(91, 0))
+
     def ask(self, key: int, version: int, message: Any) -> Any:
         self.wire.send(request(key, version, message, 7, "c"))
         self.rig.sleep(2)
@@ -69,6 +81,16 @@ class House:
     def made(self, key: int, version: int, **fields: Any) -> Any:
         """Return a request that names two of everything that the API can name: groups, topics, partitions and so on."""
         made = self._made(APIS[key].request.message, version, key, 0)
+        if APIS[key].name in SHARED:
+            made.group_id = "s"
+        if APIS[key].name in ("ShareFetch", "ShareAcknowledge"):
+            made.member_id = "m1"
+        if APIS[key].name == "ShareAcknowledge":
+            self.ask(78, 1, self.made(78, 1))
+            made.share_session_epoch = 1
+            for topic in made.topics:
+                for partition in topic.partitions:
+                    partition.acknowledgement_batches = [AcknowledgementBatch(0, 0, [ACCEPT])]
         for name, value in fields.items():
             setattr(made, name, value)
         return made
@@ -97,7 +119,7 @@ class House:
             return ("m1", "m2")[place] if APIS[key].name == "LeaveGroup" else ""
         if field.name in ("group_id", "transactional_id") and message is not APIS[key].request.message:
             return "gh"[place]
-        if field.wire.kind == "array" and field.name not in ("configs", "assignments", "forgotten_topics_data", "configuration_keys"):
+        if field.wire.kind == "array" and field.name not in UNASKED:
             element = field.wire.element_wire
             if element.kind == "struct":
                 return [self._made(element.struct, version, key, each) for each in (0, 1)]

@@ -14,7 +14,7 @@ from groupmock_codec.messages.k91_alter_share_group_offsets import (
 )
 
 from ..authorizer.acl import DENIED, DENIED_TEXT, GROUP, READ, TOPIC
-from ..budget import Ration
+from ..budget import Ration, fitting
 from ..groups import causes
 from ..groups.refused import Refused
 from ..groups.share.beat import not_found
@@ -50,7 +50,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         else:
             answer = AlterShareGroupOffsetsResponse(responses=_altered(cluster, turn, request, asked, group))
     except Refused as refused:
-        answer = AlterShareGroupOffsetsResponse(error_code=refused.code, error_message=str(refused) or None)
+        answer = AlterShareGroupOffsetsResponse(error_code=refused.code, error_message=fitting(str(refused)) or None)
     turn.reply(request.ticket, answer)
 
 

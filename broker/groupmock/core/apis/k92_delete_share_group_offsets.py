@@ -12,7 +12,7 @@ from groupmock_codec.messages.k92_delete_share_group_offsets import (
 )
 
 from ..authorizer.acl import DELETE, DENIED, DENIED_TEXT, READ, TOPIC
-from ..budget import Ration
+from ..budget import Ration, fitting
 from ..groups.refused import Refused
 from ..groups.share.beat import not_found
 from .k91_alter_share_group_offsets import NOT_HOSTED, vacant
@@ -38,7 +38,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
             raise not_found(asked.group_id, exists=False, epoch=0)
         answer = DeleteShareGroupOffsetsResponse(responses=_deleted(cluster, turn, request, asked, group))
     except Refused as refused:
-        answer = DeleteShareGroupOffsetsResponse(error_code=refused.code, error_message=str(refused) or None)
+        answer = DeleteShareGroupOffsetsResponse(error_code=refused.code, error_message=fitting(str(refused)) or None)
     turn.reply(request.ticket, answer)
 
 
