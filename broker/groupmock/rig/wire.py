@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     import ssl
 
 UNSUPPORTED: Final = (35).to_bytes(2, "big")
-BARE: Final = -1
-"""The version of `Asked` for a SASL token without a header (after a SaslHandshake of version 0), whose answer has no header either."""
+BARE: Final = 1 << 15
+"""The version of `Asked` for a SASL token without a header (after a SaslHandshake of version 0), whose answer has no header either. No
+header can have this version."""
 LARGEST_ANSWER: Final = 100_000_000
 """An answer that claims to be longer than this is not believed."""
 PATIENCE_S: Final = 30.0
