@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from ..core.settings import INT_MAX, setting
+from ..core.setting_declarations import INT_MAX, setting
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from ..config.limits import Limits
 from ..core.effects import Reply
 from ..core.events import PLAINTEXT, Command
 from ..core.ingredients import rebuild
-from ..core.settings import INT_MAX
+from ..core.setting_declarations import INT_MAX
 from ..journal.file import without_empty_tags
 from ..journal.journal import Journal, Repeated, Sink
 from ..journal.read import JournalReader as Source

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from ..core.settings import INT_MAX, setting
+from ..core.setting_declarations import INT_MAX, setting
 
 OAUTHBEARER: Final = "OAUTHBEARER"
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
