@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..journal.rows import NoteRow
 from .folding import Line
+from .releases import Runs, place
 from .words import MOST, SENTENCE, count, text
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ ACQUIRED: Final = "records_acquired"
 ACKNOWLEDGED: Final = "records_acknowledged"
 RELEASED: Final = "records_released"
 TIMES: Final = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
-KEPT: Final = 1000
-"""At most this many releases of one partition are remembered, to say why a record comes again."""
 BY_COMMAND: Final = {
     "expiry_ordered": "a command ended {}'s lock",
     "release_ordered": "a command released what {} had",
@@ -29,24 +28,6 @@ BY_MEMBER: Final = {
     "leader_moved": "the leader moved while {} had it",
     "group_idle": "nobody of the group fetched any more",
 }
-Runs = Sequence[Sequence[int]]
-
-
-class Releases:
-    """The reasons for which records of one group are available again, the newest last."""
-
-    def __init__(self) -> None:
-        self._of: dict[tuple[str, int], list[tuple[int, int, str]]] = {}
-
-    def add(self, row: NoteRow, runs: Runs, reason: str) -> None:
-        known = self._of.setdefault(_place(row), [])
-        known += [(run[0], run[1], reason) for run in runs]
-        del known[:-KEPT]
-
-    def reason(self, row: NoteRow, offset: int) -> str | None:
-        """Return why the record became available again the last time."""
-        known = self._of.get(_place(row), ())
-        return next((reason for first, last, reason in reversed(known) if first <= offset <= last), None)
 
 
 def acquired(tale: Tale, row: NoteRow) -> Iterator[Line]:
@@ -55,7 +36,7 @@ def acquired(tale: Tale, row: NoteRow) -> Iterator[Line]:
     who, ids = tale.people.name(member_id), (member_id,)
     new = [run for run in row.fields["records"] if run[2] == 1]
     if new:
-        yield Line(row.t, f"{who} gets {_records(row, new)}", ids, ("gets", who, *_place(row)))
+        yield Line(row.t, f"{who} gets {_records(row, new)}", ids, ("gets", who, *place(row)))
     for run in [run for run in row.fields["records"] if run[2] > 1][:MOST]:
         times = TIMES.get(run[2], f"{run[2]}th")
         reason = tale.releases.reason(row, run[0])
@@ -68,12 +49,12 @@ def acknowledged(tale: Tale, row: NoteRow) -> Iterator[Line]:
     member_id = str(row.fields["member_id"])
     who, ids = tale.people.name(member_id), (member_id,)
     if accepted := row.fields.get("accepted"):
-        yield Line(row.t, f"{who} accepts {_records(row, accepted)}", ids, ("accepts", who, *_place(row)))
+        yield Line(row.t, f"{who} accepts {_records(row, accepted)}", ids, ("accepts", who, *place(row)))
     if released := row.fields.get("released"):
         tale.releases.add(row, released, f"{who} released {_them(released)}")
-        yield Line(row.t, f"{who} releases {_records(row, released)}", ids, ("releases", who, *_place(row)))
+        yield Line(row.t, f"{who} releases {_records(row, released)}", ids, ("releases", who, *place(row)))
     if renewed := row.fields.get("renewed"):
-        yield Line(row.t, f"{who} renews its lock of {_records(row, renewed)}", ids, ("renews", who, *_place(row)))
+        yield Line(row.t, f"{who} renews its lock of {_records(row, renewed)}", ids, ("renews", who, *place(row)))
     if rejected := row.fields.get("rejected"):
         yield Line(row.t, f"{who} REJECTS {_records(row, rejected)}: archived, nobody gets {_them(rejected)} again", ids)
     if exhausted := row.fields.get("exhausted"):
@@ -91,17 +72,13 @@ def released(tale: Tale, row: NoteRow) -> Iterator[Line]:
         reason = (BY_COMMAND.get(cause) or BY_MEMBER.get(cause) or told).format(who)
     if available := row.fields.get("available"):
         tale.releases.add(row, available, reason)
-        yield Line(row.t, f"{_records(row, available)} {_are(available)} available again: {reason}", ids, ("again", reason, *_place(row)))
+        yield Line(row.t, f"{_records(row, available)} {_are(available)} available again: {reason}", ids, ("again", reason, *place(row)))
     if archived := row.fields.get("archived"):
         yield _exhausted(row, archived, reason, ids)
 
 
 def _exhausted(row: NoteRow, runs: Runs, reason: str, ids: tuple[str, ...]) -> Line:
     return Line(row.t, f"{_records(row, runs)} {_are(runs)} ARCHIVED without being accepted: {reason}", ids)
-
-
-def _place(row: NoteRow) -> tuple[str, int]:
-    return str(row.fields["topic"]), int(row.fields["partition"])
 
 
 def _records(row: NoteRow, runs: Runs) -> str:

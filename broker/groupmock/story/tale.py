@@ -40,8 +40,8 @@ from .not_let_in import GIVES_RIGHTS
 from .people import People, Person
 from .reading import Reading
 from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
-from .record_lines import Releases
 from .refusals import member_of, why
+from .releases import Releases
 from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
 from .words import MOST, count, facts, listed, member_text, shortened, text
