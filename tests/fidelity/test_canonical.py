@@ -141,5 +141,12 @@ def test_the_brokers_clock_is_left_out_of_a_refusal_and_the_transcript_is_not_ch
     assert answer["responses"][0]["partition_responses"][0]["record_errors"][0]["batch_index_error_message"] == said
 
 
+@for_each("key,code,same", [("g:AAAAAAAAAAAAAAAAAAAAAA:0", 15, True), ("g:AAAAAAAAAAAAAAAAAAAAAA:0", 42, False), ("g", 15, False)])
+def test_a_share_coordinator_may_be_found_late_and_no_other(key: str, code: int, same: bool) -> None:
+    found = {"key": key, "node_id": 1, "host": "h", "port": 9, "error_code": 0, "error_message": ""}
+    refused = {"key": key, "node_id": -1, "host": "", "port": -1, "error_code": code, "error_message": ""}
+    assert (even(10, {"coordinators": [found]}) == even(10, {"coordinators": [refused]})) is same
+
+
 def test_what_is_no_request_is_as_it_is() -> None:
     assert canonical(pause(5), Event(), imagined(SCRIPT)) is None

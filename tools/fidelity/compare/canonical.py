@@ -217,12 +217,28 @@ def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     return even
 
 
+SHARE_KEY: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:-?\d+", re.DOTALL)
+"""The form of a share coordinator's key: group, topic id and partition."""
+NOT_MADE_YET: Final = 15
+
+
+def _coordinators(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Replace the share coordinators that were found by COORDINATOR_NOT_AVAILABLE (15). A broker answers 15 while it makes the topic
+    __share_group_state, which takes as long as its metadata log does, and finds the coordinator afterwards. 3.9 always answers 15."""
+    if facts.release == "3.9" or "coordinators" not in answer:
+        return answer
+    unavailable = {"node_id": -1, "host": "", "port": -1, "error_code": NOT_MADE_YET, "error_message": ""}
+    rows = [{**one, **unavailable} if one["error_code"] == 0 and SHARE_KEY.fullmatch(one["key"]) else one for one in answer["coordinators"]]
+    return {**answer, "coordinators": rows}
+
+
 CONTROLLERS: Final = frozenset((19, 20, 33, 37, 44))
 EVEN: Final[dict[int, Even]] = {
     0: _produced,
     1: _fetched,
     2: _found_by_time,
     3: _metadata,
+    10: _coordinators,
     16: _list_groups,
     19: _made_topics,
     20: _deleted_topics,
