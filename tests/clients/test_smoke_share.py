@@ -4,6 +4,7 @@ for events; asserts no duration."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka import AcknowledgeType, ShareConsumer
@@ -53,10 +54,10 @@ def worker(broker: Broker) -> Iterator[Callable[[str], ShareConsumer]]:
         consumer.close()
 
 
-def _messages(consumer: ShareConsumer) -> list:  # type: ignore[type-arg]  # the library has no types
+def _messages(consumer: ShareConsumer) -> list[Any]:
     for _ in range(GIVE_UP):
         if messages := consumer.poll(timeout=1.0):
-            return messages
+            return list(messages)
     raise AssertionError("no records came")
 
 

@@ -73,7 +73,7 @@ def check(scratch: Path, keep: Path | None) -> list[Path]:
     print(f"wheel == wheel from the sdist: {len(held)} files, {sizes}")
     install_and_ask(wheel, keep or scratch / "venv")
     if keep:
-        pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control,tls] @ {wheel.as_uri()}")
+        pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control,tls,oauth] @ {wheel.as_uri()}")
         pip(keep, "confluent-kafka")  # The stock Python client with a complete transactional API, which docs/how-to/transactions.md uses.
         print(f"kept: {keep}")
     return [wheel, sdist]

@@ -41,7 +41,8 @@ def text() -> str:
 def page(data: dict[str, Any]) -> str:
     """Return the text of the page. `data` maps brokers to ways, these to clients, and these to what they did."""
     ours = data["brokers"]["groupmock"]
-    name, kafka = next(((name, ways) for name, ways in data["brokers"].items() if name != "groupmock"), ("Apache Kafka", {}))
+    others = {name: ways for name, ways in data["brokers"].items() if name != "groupmock"}
+    name, kafka = next(iter(others.items()), ("Apache Kafka", dict[str, Any]()))
     pairs = [
         Pair(way, client, kafka.get(way, {}).get(client, {}).get("outcome"), entry["outcome"])
         for way, entries in ours.items()
