@@ -1,4 +1,4 @@
-"""Finds the settings that a class declares with `core.settings.setting`, and parses and checks their values."""
+"""Finds the settings that a class declares with `core.setting_declarations.setting`, and parses and checks their values."""
 
 from __future__ import annotations
 
