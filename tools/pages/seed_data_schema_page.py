@@ -13,6 +13,8 @@ ABOUT = "One line of seed data (docs/how-to/seed-and-read.md): a record, a commi
 
 def text() -> str:
     shapes, components = msgspec.json.schema_components(KINDS, ref_template="#/$defs/{name}")
+    for each in components.values():  # A docstring's lines are joined; msgspec's releases indent them differently.
+        each["description"] = " ".join(each["description"].split())
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": "written by tools/pages/seed_data_schema_page.py (`make docs`): do not edit",

@@ -17,6 +17,7 @@ from msgspec import Meta
 
 from groupmock_codec.records import NewRecord, Record
 
+from ..text.not_json import NOT_JSON, why_not_json
 from ..text.remedy import remedy
 from .log_record import Outcome
 
@@ -151,10 +152,8 @@ def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
         return msgspec.json.decode(line.text, type=into)
     except msgspec.ValidationError as wrong:
         raise BadLine(line.number, f"{wrong} ({remedy(str(wrong), into)})") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-        raise BadLine(line.number, f"not JSON, one record a line: {broken}") from None
-    except RecursionError:
-        raise BadLine(line.number, "nested too deep") from None
+    except NOT_JSON as broken:
+        raise BadLine(line.number, f"not JSON, one record a line: {why_not_json(line.text, broken)}") from None
 
 
 def new_record(number: int, line: RecordLine, key_as: Form | None, value_as: Form | None, now_ms: int) -> NewRecord:
@@ -188,8 +187,8 @@ def _bytes(number: int, field: str, raw: msgspec.Raw | msgspec.UnsetType, form: 
         raise BadLine(number, f'{field}: a string is wanted, as {form} (or say {field}_as: "json")')
     try:
         text: str = msgspec.json.decode(data, type=str)
-    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-        raise BadLine(number, f"{field}: no JSON string: {broken}") from None
+    except NOT_JSON as broken:
+        raise BadLine(number, f"{field}: no JSON string: {why_not_json(data, broken)}") from None
     if form != "base64":
         return text.encode()
     try:

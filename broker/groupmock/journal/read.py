@@ -11,6 +11,7 @@ from typing import IO, Any, Final, Union
 
 import msgspec
 
+from ..text.not_json import NOT_JSON, why_not_json
 from ..text.printable import ascii_json
 from .file import without_empty_tags
 from .rows import END, LEFT_OUT, ROWS, VERSION, Header, NoteRow, Row
@@ -20,18 +21,6 @@ from .unpack import CannotUnpack, DamagedFile, Unpacked
 LONGEST_LINE: Final = 512 * 1024 * 1024
 """The largest number of bytes of a row. A frame of 100 MiB (socket.request.max.bytes) has 133 MiB in base64, and its decoded message
 besides."""
-
-
-NOT_A_ROW: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The exceptions that msgspec raises for a line that is not the expected JSON. The last two are for bytes that are not UTF-8 and for
-deep nesting."""
-
-
-def reason_of(refusal: Exception) -> str:
-    """Return a reason why a line could not be read, as a sentence without a full stop. `refusal` is one of NOT_A_ROW."""
-    if isinstance(refusal, UnicodeDecodeError):
-        return f"not UTF-8: {refusal.reason}"
-    return "nested too deep" if isinstance(refusal, RecursionError) else str(refusal)
 
 
 class NotAJournal(ValueError):
@@ -59,7 +48,7 @@ def row_of(line: bytes | msgspec.Raw) -> Row | None:
     no row."""
     try:
         row: Row = _row.decode(line)
-    except NOT_A_ROW:
+    except NOT_JSON:
         return None
     return row
 
@@ -131,8 +120,8 @@ class JournalReader:
                 self.ended = False
                 if row.__class__ is NoteRow:
                     row = self._noted(row)
-            except NOT_A_ROW as refusal:
-                row = self._unknown(number, line, reason_of(refusal))
+            except NOT_JSON as refusal:
+                row = self._unknown(number, line, why_not_json(line, refusal))
                 self.ended = self.ended and row is None
             if row is not None:
                 self.count += 1
@@ -184,8 +173,8 @@ class JournalReader:
             # A later version may have more kinds of rows, which are kept unread (docs/reference/journal.md).
             if fields.get("kind") not in ROWS:
                 return UnknownRow(str(fields.pop("kind")), int(fields.pop("seq")), int(fields.pop("t")), fields)
-        except NOT_A_ROW as refusal:
-            reason = reason_of(refusal)
+        except NOT_JSON as refusal:
+            reason = why_not_json(line, refusal)
         except (KeyError, TypeError, ValueError):
             pass
         self.broken.append(BrokenRow(number, reason))
@@ -213,5 +202,5 @@ def _read_header(source: IO[bytes]) -> Header:
         if version != VERSION:
             raise NotAJournal(f"journal format {version}: this version reads {VERSION}")
         return _header.decode(line)
-    except NOT_A_ROW as refusal:
-        raise NotAJournal(f"the first line is no journal header: {reason_of(refusal)}") from None
+    except NOT_JSON as refusal:
+        raise NotAJournal(f"the first line is no journal header: {why_not_json(line, refusal)}") from None

@@ -66,7 +66,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "no text": ('{"value": 1, "value_as": "text"}', 'line 1: value: a string is wanted, as text (or say value_as: "json")'),
     "no base64": ('{"key": "*", "key_as": "base64"}', "line 1: key: not base64: "),
-    "too deep": ('{"value": ' + "[" * 5000 + "]" * 5000 + "}", "line 1: nested too deep"),
+    "too deep": ('{"value": ' + "[" * 5000 + "]" * 5000 + "}", "line 1: not JSON, one record a line: nested too deep"),
     "no such partition": ('{"value": 1, "partition": 2}', "line 1: partition: 2: topic 't' has 0 to 1: grow it first"),
     "another topic": ('{"value": 1, "topic": "u"}', "line 1: topic: 'u' is not 't', to which these records are written"),
     "too long": ('{"value": "' + "x" * LONGEST_LINE + '"}', f"line 1: more than {LONGEST_LINE} bytes"),

@@ -223,7 +223,7 @@ def test_repeated_heartbeats_are_written_as_if_row_by_row(tmp_path, correlations
     [
         (b'{"kind":"note","seq":2,"t":1,"what":"\xff"}', "not UTF-8: invalid start byte"),
         (b'{"kind":"\xffote","seq":2,"t":1}', "not UTF-8: invalid start byte"),
-        (b'{"kind":"later","seq":2,"t":1,"more":"\xc3"}', "not UTF-8: unexpected end of data"),
+        (b'{"kind":"later","seq":2,"t":1,"more":"\xc3"}', "not UTF-8: invalid continuation byte"),
         (b'{"kind":"note","seq":2,"t":1,"what":"x","fields":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}", "nested too deep"),
     ],
 )

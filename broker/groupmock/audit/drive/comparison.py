@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from ...text.not_json import NOT_JSON, why_not_json
 from ...text.printable import one_line
 from ..rule import ERROR, registered
 from ..verdicts import BROKEN, KEPT, NOT_EXERCISED
@@ -90,10 +91,12 @@ class Comparison(msgspec.Struct, kw_only=True):
 
 def read_table(path: str | Path) -> EarlierRun:
     """Read the table of an earlier run. Raises BadTable, OSError."""
+    text = Path(path).read_bytes()
     try:
-        return msgspec.json.decode(Path(path).read_bytes(), type=EarlierRun)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as bad:
-        raise BadTable(f"{path} is no table of a conformance run ({bad}): write one with groupmock audit --drive --table FILE") from None
+        return msgspec.json.decode(text, type=EarlierRun)
+    except NOT_JSON as bad:
+        why = why_not_json(text, bad)
+        raise BadTable(f"{path} is no table of a conformance run ({why}): write one with groupmock audit --drive --table FILE") from None
 
 
 def compare(name: str, earlier: EarlierRun, outcomes: Sequence[Outcome]) -> Comparison:
