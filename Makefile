@@ -25,6 +25,9 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 # Tests start hundreds of processes: each would compile all of our packages, which is half of what a server's start takes.
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The releases of other packages that the verdict belongs to. Users get what pyproject.toml allows.
+CONSTRAINTS := $(CURDIR)/constraints.txt
+export PIP_CONSTRAINT := $(CONSTRAINTS)
 
 # pytest workers: the stock-client tests are bound by CPU, so more workers than cores only make them late.
 WORKERS ?= 2
@@ -32,7 +35,7 @@ PRODUCT := codec broker clients pipeline
 INTEROP := tests/interop/run tests/interop/matrix tests/interop/transact tests/interop/judges tests/interop/members/python
 CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
-.PHONY: help demo test live search setup lint types contracts package matrix bench readme docs site mutations fidelity scenarios ci clean
+.PHONY: help demo test live search setup newest lint types contracts package matrix bench readme docs site mutations fidelity scenarios ci clean
 
 help:
 	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
@@ -50,6 +53,7 @@ help:
 	@echo "make fidelity   generated exchanges, Kafka against the core (docs/proof/differential.md); PEER=HOST:PORT judges that broker"
 	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/proof/clients.md"
 	@echo "make scenarios  what a process death, a bounce and scaling cost, live and virtual; half an hour, writes docs/proof/scenarios.md"
+	@echo "make newest     the newest releases of other packages, written to constraints.txt; then make test says whether the tree goes with them"
 	@echo "make bench      one table of figures"
 	@echo "make ci         everything the gate does"
 	@echo "make clean      what was built, not the environments (make clean-venv: those too)"
@@ -66,20 +70,28 @@ $(VENV)/.installed-pip: | $(PY)
 	"$(PY)" -m pip install --quiet --upgrade "pip>=25.1"
 	@touch "$@"
 
-# A stamp per kind of environment: an install happens once, and again when pyproject.toml changes.
-$(VENV)/.installed-demo: pyproject.toml | $(PY)
+# A stamp per kind of environment: an install happens once, and again when pyproject.toml or constraints.txt changes.
+$(VENV)/.installed-demo: pyproject.toml constraints.txt | $(PY)
 	"$(PY)" -m pip install --quiet --editable ".[cooperative-aiokafka,cooperative-kafka-python]"
 	@touch "$@"
 
-$(VENV)/.installed-test: pyproject.toml $(VENV)/.installed-pip
+$(VENV)/.installed-test: pyproject.toml constraints.txt $(VENV)/.installed-pip
 	"$(PY)" -m pip install --quiet --editable . --group test
 	@touch "$@"
 
-$(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed-test
+$(VENV)/.installed-dev: pyproject.toml constraints.txt $(VENV)/.installed-test
 	"$(PY)" -m pip install --quiet --editable . --group dev
 	@touch "$@"
 
 setup: $(VENV)/.installed-test
+
+# `make newest` and then `make test` say whether the tree goes with what came out since.
+newest: | $(PY)
+	"$(PY)" -m venv --clear "$(VENV)-newest"
+	PIP_CONSTRAINT= "$(VENV)-newest/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
+	PIP_CONSTRAINT= "$(VENV)-newest/bin/python" -m pip install --quiet --editable . --group dev --group browser --group search
+	"$(VENV)-newest/bin/python" -m pip freeze --exclude-editable >"$(CONSTRAINTS)"
+	rm -rf "$(VENV)-newest"
 
 demo: $(VENV)/.installed-demo
 	@"$(PY)" -m groupmock demo

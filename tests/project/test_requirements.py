@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tools.gate.syntax_trees import tree_of
@@ -126,3 +127,16 @@ def test_spark_says_since_when_it_has_a_method() -> None:
     from pyspark.sql import DataFrame
 
     assert (since(DataFrame.repartitionById), since(DataFrame.select)) == (Version("4.1"), Version("1.3"))
+
+
+def test_the_verdict_belongs_to_one_release_of_every_package_that_is_asked_for(
+    said: dict[str, Any], extras: dict[str, list[Requirement]], groups: dict[str, list[Requirement]], tree: Path
+) -> None:
+    """A new release of another package must not decide about our tree. `make newest` writes constraints.txt."""
+    fixed = {
+        canonicalize_name(name): release
+        for name, release in (line.split("==") for line in (tree / "constraints.txt").read_text().splitlines())
+    }
+    asked = [Requirement(each) for each in said["project"]["dependencies"]]
+    asked += [each for name, wanted in (extras | groups).items() if name != "pipeline-connect" for each in wanted]
+    assert [str(each) for each in asked if not each.specifier.contains(fixed.get(canonicalize_name(each.name), "0"))] == []
