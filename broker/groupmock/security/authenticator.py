@@ -20,7 +20,7 @@ from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest, Sa
 from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
-from .outcomes import Accepted, Broken, Continues, Denied
+from .outcomes import Accepted, Broken, Continues, Denied, invalid
 from .unwelcome import UnwelcomeExchange
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ LEAST_PAUSE_NS: Final = NS_PER_S
 """A second re-authentication within this time is none: its handshake is refused, and the session goes on (KafkaChannel)."""
 LONGEST_MS: Final = (2**63 - 1) // NS_PER_MS
 """A longer session cannot be counted in nanoseconds (org.apache.kafka.common.utils.Utils.msToNs)."""
+LONGEST_NAME: Final = 1024
+"""A longer user name is refused, because every connection keeps its principal. A token of SASL may have half a megabyte, and with
+`--sasl any` or unsecured tokens nobody has checked the name. Kafka keeps names of any length."""
 LONGEST_REASON: Final = 200
 """At most this many characters of a reason are written."""
 BEFORE: Final = "a request before the SASL handshake: the client does not use SASL: set security.protocol to that of this listener"
@@ -152,10 +155,14 @@ class Authenticator:
         outcome = self._take(token)
         if isinstance(outcome, Continues):
             return BareAnswer(outcome.data)
-        if isinstance(outcome, Accepted) and self._admit(outcome, now) is None:
+        if not isinstance(outcome, Accepted):
+            self.state = State.FAILED
+            return Closes(self._failure(outcome), late=isinstance(outcome, Denied) and outcome.named)
+        refused = self._admit(outcome, now)
+        if refused is None:
             return BareAnswer(outcome.data)
         self.state = State.FAILED
-        return Closes(self._failure(outcome), late=isinstance(outcome, Accepted) or (isinstance(outcome, Denied) and outcome.named))
+        return Closes(self._failure(refused), late=True)
 
     def _handshake(self, version: int, message: Message) -> Answer | Closes:
         assert isinstance(message, SaslHandshakeRequest)
@@ -217,7 +224,10 @@ class Authenticator:
         return self.why
 
     def _admit(self, accepted: Accepted, now: int) -> Denied | Broken | None:
-        """Let the client in, unless it now says that it is somebody else, or its token ends too late for Kafka to compute with it."""
+        """Let the client in, unless its name is too long, or it now says that it is somebody else, or its token ends too late for Kafka to
+        compute with it."""
+        if len(accepted.name) > LONGEST_NAME:
+            return invalid(self.mechanism, f"a user name of {len(accepted.name)} characters, more than the {LONGEST_NAME} that are kept")
         principal = f"User:{accepted.name}"
         if self.principal not in (None, principal):
             text = f"Cannot change principals during re-authentication from {_dotted(self.principal)}: {_dotted(principal)}"

@@ -12,7 +12,8 @@ from sasl_client import PASSWORD, SaslClient, rig
 from groupmock.journal.rows import CloseRow
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.making import EPOCH_MS
-from groupmock.security.client_side import ScramClient, bearer_token, unsecured_token
+from groupmock.security.authenticator import LONGEST_NAME
+from groupmock.security.client_side import ScramClient, bearer_token, plain_token, unsecured_token
 from groupmock.security.scram import NUMBERS, salted
 from groupmock_codec.messages.k51_alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -145,6 +146,26 @@ def test_anybody_is_accepted_if_asked_for() -> None:
     assert client.token(ScramClient(1, "whoever", "whatever", NONCE).first(), late=True).error_code == 58
     (closed,) = [row.reason for row in sink.rows if isinstance(row, CloseRow)]
     assert closed.endswith("name the user with --user")
+
+
+def test_long_name_of_anybody_is_refused() -> None:
+    on = rig(any_user=True)
+    assert SaslClient(on).plain("x" * LONGEST_NAME).error_code == 0
+    on.journal.add(sink := KeptRows())
+    tokens = {"PLAIN": plain_token("x" * 500_000, "any"), "OAUTHBEARER": bearer_token(unsigned({"sub": "x" * 99_000}))}
+    for mechanism, token in tokens.items():
+        client = SaslClient(on)
+        client.handshake(mechanism)
+        answer = client.token(token, late=True)
+        assert (answer.error_code, answer.error_message, client.wire.closed) == (58, generic(mechanism), True)
+    bare = SaslClient(on)
+    bare.handshake(version=0)
+    assert bare.bare(plain_token("x" * 500_000, "any")) == []
+    on.sleep(100)
+    assert bare.wire.closed
+    reasons = [row.reason for row in sink.rows if isinstance(row, CloseRow)]
+    assert ["characters, more than the 1024 that are kept" in reason for reason in reasons] == [True] * 3
+    assert max(len(row.reason) for row in sink.rows if isinstance(row, CloseRow)) < 300
 
 
 def test_proof_is_one_bit_exact() -> None:
