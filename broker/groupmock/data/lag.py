@@ -1,10 +1,14 @@
-"""Computes the lag of a group from committed offsets, end offsets and owners, as kafka-consumer-groups.sh --describe shows it."""
+"""Computes the lag of a group from committed offsets, end offsets and owners, as kafka-consumer-groups.sh --describe shows it.
+
+A share group has the start offsets of share partitions in place of committed offsets: kafka-share-groups.sh --describe shows them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+from ..core.share.stored import NEVER_WRITTEN
 
 if TYPE_CHECKING:
     from ..core.cluster import Cluster
@@ -17,8 +21,9 @@ MOST_MARKERS: Final = 1000
 
 
 class PartitionLag(msgspec.Struct):
-    """The lag of one partition. `committed` is null without a commit. `end_offset` is null for a partition that no longer exists. `lag`
-    is null if it is unknown: for a missing partition, or for one with records and without a commit, because the client's
+    """The lag of one partition. `committed` is null without a commit; of a share group it is the start offset that was stored with the
+    latest acknowledgement, and `lag` leaves out the records behind it that are done. `end_offset` is null for a partition that no longer
+    exists. `lag` is null if it is unknown: for a missing partition, or for one with records and without a commit, because the client's
     auto.offset.reset decides what it reads (kafka-consumer-groups.sh shows "-"). `member_id`, `client_id` and `client_host` are the
     owner's, null without one."""
 
@@ -47,6 +52,8 @@ def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
     holders = {(topic, index): member for member in view.members for topic, all_of in member.assignment.items() for index in all_of}
     committed = {(topic, index): offset for topic, all_of in view.offsets.items() for index, offset in all_of.items()}
     rows = [_row(cluster, at, committed.get(at), holders.get(at)) for at in sorted({*holders, *committed})]
+    if view.protocol_type == "share":
+        rows = _share_rows(cluster, view.group_id, holders)
     lags = [row.lag for row in rows if row.end_offset is not None]
     known = [lag for lag in lags if lag is not None]
     return GroupLag(view.group_id, view.state, sum(known) if known and len(known) == len(lags) else None, rows)
@@ -86,3 +93,21 @@ def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: M
     if holder is not None:
         row.member_id, row.client_id, row.client_host = holder.member_id, holder.client_id, holder.client_host
     return row
+
+
+def _share_rows(cluster: Cluster, group_id: str, holders: dict[tuple[str, int], MemberView]) -> list[PartitionLag]:
+    """Return a row for each partition that is assigned, or whose start offset is stored. Several members may have a partition: the last
+    of them is named."""
+    stored = {
+        (name, index): state.start_offset
+        for (topic_id, index), state in cluster.shares.states.of_group(group_id).items()
+        if (name := cluster.topics.name_of(topic_id)) is not None
+    }
+    rows = []
+    for at in sorted({*holders, *stored}):
+        start = stored.get(at, NEVER_WRITTEN)
+        row = _row(cluster, at, None if start == NEVER_WRITTEN else start, holders.get(at))
+        if row.lag is not None and row.committed is not None:
+            row.lag = cluster.shares.lag(group_id, cluster.topics.topic_id(at[0]) or b"", at[1])
+        rows.append(row)
+    return rows

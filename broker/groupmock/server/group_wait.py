@@ -113,8 +113,8 @@ def wanted_of(
     """Build a wait from conditions. Raises BadWait for a wait that can never succeed. `state`: Kafka's name; `members`: their exact
     number; `member`: the member id, instance id or client id of one of them; `generation`: at least; `assignment`: see `Assignment`;
     `offsets`: {"orders/0": 17}, committed up to there or further; `lag`: at most so many records of the group's partitions are not
-    committed yet; `acquired`: members of a share group have at most so many records; `deliveries`: a record of a share group that is not
-    done was delivered at least so often."""
+    committed yet, or not done in a share group; `acquired`: members of a share group have at most so many records; `deliveries`: a record
+    of a share group that is not done was delivered at least so often."""
     _check_numbers(members=members, lag=lag, generation=generation, acquired=acquired, deliveries=deliveries)
     named = _by_member(assignment) if isinstance(assignment, Mapping) else {}
     if members is not None:

@@ -40,7 +40,7 @@ def head(tale: Tale, view: ServerView | None, whole: bool) -> str:
     parts.append(count(known.members, "member") + (f" ({tale.people.name(known.leader)} leads)" if known.leader else ""))
     if view is None and not (whole and tale.committed.known):
         parts.append("committed offsets unknown")
-    elif known.committed and known.lag is not None:
+    elif known.lag is not None and (known.committed or tale.fold.protocol_type == "share"):
         parts.append(f"lag {known.lag}" + (" (only transaction markers)" if known.lag and known.only_markers else ""))
     elif known.committed:
         parts.append(f"committed {offsets_text(known.committed)}")

@@ -94,7 +94,11 @@ def offsets_text(offsets: Mapping[Partition, int]) -> str:
 
 
 def facts(fields: Mapping[str, Any]) -> str:
-    """Return fields in the form name=value for a command or a fault, with shortened member ids and without bytes and tracebacks."""
+    """Return fields in the form name=value for a command or a fault, with shortened member ids and without bytes and tracebacks. The
+    configs that a command sets are fields of their own."""
+    configs = fields.get("set")
+    if isinstance(configs, dict):
+        fields = {name: value for name, value in fields.items() if name != "set" and value != []} | configs
     told = [(name, value) for name, value in fields.items() if name != "traceback" and not isinstance(value, bytes | dict)]
     return " ".join(f"{text(name)}={shortened(_plain(value))}" for name, value in told[:MOST] if value is not None)
 

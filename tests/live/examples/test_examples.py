@@ -41,7 +41,7 @@ MAVEN_INSTALL = [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test"
 SUREFIRE = r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n"
 EXAMPLES = [
     # The tests run Maven offline, because MAVEN_INSTALL has fetched everything.
-    Example("java", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE),
+    Example("java", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=8, promised_s=2 * PROMISED_S),
     Example(
         "spring", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=1, promised_s=30.0,
         beside=["java/src/test/java/example/Groupmock.java"],
