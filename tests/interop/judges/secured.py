@@ -24,6 +24,7 @@ import msgspec
 from confluent_kafka import Producer
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -267,20 +268,24 @@ def furnish(bootstrap: str, scram: bool = False) -> None:
     """Make the topic with a record, the rules, and for Kafka the users of SCRAM."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(20)
-    rights = {"without-group": (ResourceType.TOPIC, TOPIC), "without-topic": (ResourceType.GROUP, "*")}
-    for user, (kind, name) in rights.items():
-        acl = AclBinding(kind, name, ResourcePatternType.LITERAL, f"User:{user}", "*", AclOperation.READ, AclPermissionType.ALLOW)
-        admin.create_acls([acl])[acl].result(20)
     if scram:
         each = [ScramCredentialInfo(mechanism, 4096) for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)]
         for info in each:
             alterations = [UserScramCredentialUpsertion(user, info, PASSWORD.encode()) for user in USERS]
             for future in admin.alter_user_scram_credentials(alterations).values():
                 future.result(20)
+    rights = {"without-group": (ResourceType.TOPIC, TOPIC), "without-topic": (ResourceType.GROUP, "*")}
+    for user, (kind, name) in rights.items():
+        acl = AclBinding(kind, name, ResourcePatternType.LITERAL, f"User:{user}", "*", AclOperation.READ, AclPermissionType.ALLOW)
+        admin.create_acls([acl])[acl].result(20)
+    # A broker applies users and rules some milliseconds after its answer, in their order. DescribeAcls shows the rules that are applied.
+    every_rule = AclBindingFilter(ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY)
+    end = time.monotonic() + 20
+    while len(shown := admin.describe_acls(every_rule).result(20)) < len(rights):
+        assert time.monotonic() < end, f"the broker applied only these rules: {shown}"
     producer = Producer({"bootstrap.servers": bootstrap})
     producer.produce(TOPIC, b"one")
     assert producer.flush(20) == 0, "the record was not written"
-    time.sleep(1)  # Kafka's brokers apply users and rules some milliseconds later, and no request says when.
 
 
 def played(client: Client, way: Way, at: House, addresses: Mapping[str, str], group: str) -> Entry:
