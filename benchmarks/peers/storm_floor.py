@@ -14,7 +14,6 @@ import json
 import os
 import struct
 import sys
-from collections.abc import Iterator
 from typing import Final, cast
 
 import uvloop
@@ -57,14 +56,15 @@ class Storm:
 
     def end_join_phase(self) -> None:
         listed = b"".join(member.name + NO_INSTANCE + ASSIGNMENT for member, _ in self.joins)
-        self.answer_joins(iter(self.joins), self.joins[0][0], len(self.joins).to_bytes(4, "big") + listed)
+        self.answer_joins(0, self.joins[0][0], len(self.joins).to_bytes(4, "big") + listed)
 
-    def answer_joins(self, joins: Iterator[tuple[Member, bytes]], leader: Member, listed: bytes) -> None:
-        for _, (member, correlation) in zip(range(ANSWERED_AT_ONCE), joins, strict=False):
+    def answer_joins(self, first: int, leader: Member, listed: bytes) -> None:
+        end = first + ANSWERED_AT_ONCE
+        for member, correlation in self.joins[first:end]:
             members = listed if member is leader else b"\0\0\0\0"
             member.write(framed(correlation, NO_ERROR, GENERATION, leader.name, member.name, members))
-        if joins.__length_hint__():  # type: ignore[attr-defined]  # a list's iterator has it
-            asyncio.get_running_loop().call_soon(self.answer_joins, joins, leader, listed)
+        if end < len(self.joins):
+            asyncio.get_running_loop().call_soon(self.answer_joins, end, leader, listed)
 
     def sync(self, member: Member, correlation: bytes, size: int) -> None:
         self.syncs.append((member, correlation))

@@ -31,7 +31,7 @@ def token_of(security: ClientSecurity) -> str:
 def aiokafka_provider(security: ClientSecurity) -> Any:
     from aiokafka.abc import AbstractTokenProvider
 
-    class Provider(AbstractTokenProvider):  # type: ignore[misc]
+    class Provider(AbstractTokenProvider):  # type: ignore[misc]  # the library has no types
         async def token(self) -> str:
             return await asyncio.to_thread(token_of, security)
 
@@ -44,7 +44,7 @@ def kafka_python_provider(security: ClientSecurity) -> Any:
     except ImportError:  # Before release 3.0
         from kafka.sasl.oauth import AbstractTokenProvider
 
-    class Provider(AbstractTokenProvider):  # type: ignore[misc]
+    class Provider(AbstractTokenProvider):  # type: ignore[misc]  # the library has no types
         def token(self) -> str:
             return token_of(security)
 
