@@ -14,7 +14,7 @@ from typing import Final, TypeVar, cast
 
 from . import runtime
 from .declare import Message
-from .emit import DEFAULT, PACK, UNPACK, Source, named
+from .emit import DEFAULT, PACK, UNPACK, CodecSource, named
 from .emit_decode import READERS, DecodeSource
 from .emit_encode import WRITERS, EncodeSource
 from .errors import DecodeError, EncodeError, Place, TooManyElements
@@ -84,11 +84,11 @@ def encoder(message: type[M], version: int, flexible: bool) -> Encoder[M]:
 
 
 def _made(
-    message: type[Message], title: str, emitter: Callable[[], Source], names: Mapping[str, object], defaults: tuple[int, ...] = ()
+    message: type[Message], title: str, emitter: Callable[[], CodecSource], names: Mapping[str, object], defaults: tuple[int, ...] = ()
 ) -> FunctionType:
     """Return the generated function of this title. Its code is generated from the declaration unless it was kept."""
 
-    def source() -> Source:
+    def source() -> CodecSource:
         emitted = emitter()
         emitted.function(message)
         return emitted
@@ -113,7 +113,7 @@ def _made(
 class _Lines:
     """A loader that writes the source text of a generated function when it is asked for (PEP 302, `linecache.lazycache`)."""
 
-    def __init__(self, source: Callable[[], Source]) -> None:
+    def __init__(self, source: Callable[[], CodecSource]) -> None:
         self._source = source
 
     def get_source(self, _name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -68,10 +69,6 @@ class Source:
         self.classes: dict[str, type[Message]] = {}
         self._depth = self._count = 0
 
-    def function(self, message: type[Message]) -> None:
-        """Write the source of the whole function."""
-        raise NotImplementedError
-
     @property
     def text(self) -> str:
         """Return the source text as one string."""
@@ -112,3 +109,11 @@ class Source:
             name = self.class_name(type(value))
             return f"{DEFAULT}{name}" if shared else f"{name}()"
         return repr(value)
+
+
+class CodecSource(Source, ABC):
+    """Builds the source text of a function that reads or writes a message."""
+
+    @abstractmethod
+    def function(self, message: type[Message]) -> None:
+        """Write the source of the whole function."""

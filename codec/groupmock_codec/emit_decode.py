@@ -17,7 +17,7 @@ from typing import Final
 
 from . import runtime
 from .declare import NO_TAGS, TAGS, Field, Message, Wire, fields_of, misplaced_tags
-from .emit import CODES, UNPACK, Source, calling, layout
+from .emit import CODES, UNPACK, CodecSource, calling, layout
 
 READERS: Final[Mapping[str, object]] = {
     "Refused": runtime.Refused,
@@ -37,7 +37,7 @@ READERS: Final[Mapping[str, object]] = {
 }
 
 
-class DecodeSource(Source):
+class DecodeSource(CodecSource):
     """Builds the source of one decoder function. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
 
     def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from . import runtime
 from .declare import Field, Message, Wire, fields_of
-from .emit import CODES, PACK, Source, calling
+from .emit import CODES, PACK, CodecSource, calling
 
 WRITERS: Final[Mapping[str, object]] = {
     "Refused": runtime.Refused,
@@ -27,7 +27,7 @@ WRITERS: Final[Mapping[str, object]] = {
 }
 
 
-class EncodeSource(Source):
+class EncodeSource(CodecSource):
     """Builds the source of one encoder function. Values pile up in `run` (one pack), packs and bytes in `items` (one extend of the list
     `sink`)."""
 

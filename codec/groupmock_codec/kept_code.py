@@ -42,7 +42,8 @@ class KeptCode:
                 self._head = MAGIC_NUMBER + source_hash(_generator() + _bytes_of(source))
                 self._file = os.path.splitext(cache_from_source(source))[0] + SUFFIX
                 self._entries = self._read()
-            except (OSError, NotImplementedError):  # No source files, or a Python without byte code files.
+            # `cache_from_source` raises NotImplementedError in a Python that has no byte code files.
+            except (OSError, NotImplementedError):
                 self._file = None
 
     def __contains__(self, title: str) -> bool:
