@@ -147,11 +147,17 @@ def tag(number: int, version: int = 0) -> Tag:
 IGNORABLE: Final = Ignorable()
 
 
-class Versions(NamedTuple):
-    """An inclusive range of versions, which prints as in Kafka: `str(Versions(0, 9)) == "0-9"`."""
+class Versions(msgspec.Struct, frozen=True):
+    """An inclusive range of versions, which prints as in Kafka: `str(Versions(0, 9)) == "0-9"`. The object itself cannot be iterated,
+    because both its two ends and `every` version could be meant."""
 
     lowest: int
     highest: int
+
+    @property
+    def every(self) -> range:
+        """Return all versions in order."""
+        return range(self.lowest, self.highest + 1)
 
     def __contains__(self, version: object) -> bool:
         return isinstance(version, int) and self.lowest <= version <= self.highest

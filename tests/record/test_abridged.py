@@ -22,7 +22,7 @@ from groupmock_codec.messages.k01_fetch import FetchableTopicResponse, FetchResp
 from groupmock_codec.samples import sample
 
 CORRELATION = b"\0\0\0\7"
-READ = [(key, version) for key, api in APIS.items() if abridges(key) for version in range(api.versions.lowest, api.versions.highest + 1)]
+READ = [(key, version) for key, api in APIS.items() if abridges(key) for version in api.versions.every]
 places = st.lists(st.integers(0, 10_000), max_size=20)
 
 

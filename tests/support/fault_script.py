@@ -35,7 +35,10 @@ STEPS: Final = 30
 IDENTITY: Final = Identity(
     "script",
     tuple(Node(number, "127.0.0.1", 9091 + number) for number in (1, 2)),
-    tuple(ApiRange(key, *APIS[key].versions) for key in (1, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 22, 24, 68)),
+    tuple(
+        ApiRange(key, APIS[key].versions.lowest, APIS[key].versions.highest)
+        for key in (1, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 22, 24, 68)
+    ),
 )
 
 

@@ -20,7 +20,7 @@ from groupmock_codec import APIS
 IDENTITY = Identity(
     "stub",
     (Node(1, "127.0.0.1", 0),),
-    tuple(ApiRange(key, *APIS[key].versions) for key in (3, 10, 11, 12, 14, 18)),
+    tuple(ApiRange(key, APIS[key].versions.lowest, APIS[key].versions.highest) for key in (3, 10, 11, 12, 14, 18)),
 )
 
 

@@ -103,12 +103,10 @@ def _protocol(facts: BrokerFacts) -> str:
 def _apis(
     before: BrokerFacts, after: BrokerFacts, codec: Mapping[int, Versions], profile: Profile, names: Mapping[int, str]
 ) -> Iterator[ApiChange]:
-    def shown(span: Versions | tuple[int, int] | None) -> str:
-        return "" if span is None else str(Versions(*span))
-
+    ours = {key: Versions(*span) for key, span in profile.versions.items()}
     for key in sorted(before.apis.keys() | after.apis.keys()):
-        spans = before.apis.get(key), after.apis.get(key), codec.get(key), profile.versions.get(key)
-        yield ApiChange(key, names.get(key, "?"), *map(shown, spans))
+        spans = (ranges.get(key) for ranges in (before.ranges, after.ranges, codec, ours))
+        yield ApiChange(key, names.get(key, "?"), *("" if span is None else str(span) for span in spans))
 
 
 def _features(before: BrokerFacts, after: BrokerFacts) -> Iterator[str]:

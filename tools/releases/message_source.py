@@ -66,7 +66,7 @@ def _bounds(theirs: Versions | None, ours: Versions | None, valid: Versions) -> 
     what we know of older versions stays."""
     assert theirs is not None
     if ours is None:
-        return theirs
+        return theirs.lowest, theirs.highest
     first = ours.lowest if theirs.lowest <= valid.lowest and ours.lowest <= valid.lowest else theirs.lowest
     return first, ours.highest if min(ours.highest, valid.highest) == min(theirs.highest, valid.highest) else theirs.highest
 

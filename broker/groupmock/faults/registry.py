@@ -19,11 +19,13 @@ from .kind import kind_of
 from .plan import MAX_RULES, BadPlan, Rule, rule_as_data, texts, version_ranges
 
 if TYPE_CHECKING:
+    from groupmock_codec.declare import Versions
+
     from .facts import Facts
     from .kind import Fault, FaultDice, Struck
 
-Served = Mapping[str, tuple[int, int]]
-"""Maps Kafka's name of each served API to its lowest and highest version."""
+Served = Mapping[str, "Versions"]
+"""Maps Kafka's name of each served API to its versions."""
 NOTHING: Final[Mapping[str, str]] = {}
 NEVER: Final = Tally()
 KNOWN_AT_CONNECT: Final = ("node", "listener", "nth", "every", "after", "probability", "window")
@@ -285,7 +287,7 @@ class RuleRegistry:
         for (api, version), reason in reasons.items():
             if reason is not None:
                 able = [other for (name, other), why in reasons.items() if name == api and why is None]
-                remedy = f"; in others it can: say version = {_version(able, self.served[api][1])}" if able else ""
+                remedy = f"; in others it can: say version = {_version(able, self.served[api].highest)}" if able else ""
                 raise BadPlan(f"{origin}: {rule.do['kind']} cannot be at stage {rule.stage} of {api} v{version}: {reason}{remedy}")
 
     def _scopes(self, rule: Rule, origin: str) -> list[tuple[str, int]]:
@@ -298,11 +300,11 @@ class RuleRegistry:
         scopes = [
             (name, version)
             for name in names
-            for version in range(self.served[name][0], self.served[name][1] + 1)
+            for version in self.served[name].every
             if not ranges or any(low <= version <= high for low, high in ranges)
         ]
         if not scopes:
-            spans = ", ".join(f"{name} {self.served[name][0]}-{self.served[name][1]}" for name in names)
+            spans = ", ".join(f"{name} {self.served[name]}" for name in names)
             raise BadPlan(f"{origin}, when: version {rule.when.version} is never asked for: served are {spans}")
         return scopes
 

@@ -35,8 +35,9 @@ OVER: Final = "over"
 
 def gate_of(driver: Driver) -> FaultGate[Call]:
     from groupmock_codec import APIS
+    from groupmock_codec.declare import Versions
 
-    served = {APIS[key].name: (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
+    served = {APIS[key].name: Versions(row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
 
     def transaction(transactional_id: str) -> str | None:
         found = driver.core.cluster.transactions.find(transactional_id)

@@ -114,9 +114,9 @@ class Striker:
         self.gate: FaultGate[Passing] | None = None
         self._topics: dict[bytes, str] = {}
         self.sessions = HeardSessions(self._topics.get)
-        served = {APIS[key].name: tuple(APIS[key].versions) for key in APIS}
+        served = {api.name: api.versions for api in APIS.values()}
         lookup = Lookup(self._group, self._topics.get, self.sessions.partitions)
-        self.rules: FaultGate[Passing] = FaultGate(self, cast(Any, served), seed, lookup)
+        self.rules: FaultGate[Passing] = FaultGate(self, served, seed, lookup)
         self._commands = [Command("add_faults", {"rules": [rule_as_data(rule) for rule in plan.rule], "origin": origin})]
         self._check(plan, origin)
 

@@ -67,7 +67,7 @@ def main() -> None:
     for key in APIS:
         api = APIS[key]
         halves = ((f"{api.name}Request", api.request), (f"{api.name}Response", api.response))
-        versions = range(api.versions.lowest, api.versions.highest + 1)
+        versions = api.versions.every
         plan[api.stem] = [each for kind, codec in halves for version in versions for each in questions(kind, codec, version)]
     everything = [each for asked in plan.values() for each in asked]
     answers = {release: ask(release, [question for who, question in everything if who == release]) for release in RELEASES}

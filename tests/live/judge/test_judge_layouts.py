@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupmock_codec import APIS
-from groupmock_codec.declare import Field, Message, Wire, fields_of
+from groupmock_codec.declare import Field, Message, Versions, Wire, fields_of
 from groupmock_codec.embedded.consumer import ASSIGNMENT, SUBSCRIPTION
 from groupmock_codec.kafka_json import kafka_name
 
@@ -113,5 +113,5 @@ def test_versions_are_the_widest_of_the_releases() -> None:
     for key in APIS:
         for half in ("Request", "Response"):
             ranges = [found for release in RELEASES if (found := offered(release)["types"].get(APIS[key].name + half))]
-            widest = (min(low for low, _ in ranges), max(high for _, high in ranges))
-            assert widest == tuple(APIS[key].versions), APIS[key]
+            widest = Versions(min(low for low, _ in ranges), max(high for _, high in ranges))
+            assert widest == APIS[key].versions, APIS[key]

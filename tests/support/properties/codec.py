@@ -23,7 +23,7 @@ class Type(NamedTuple):
     codec: Codec[Message]
 
     def versions(self) -> range:
-        return range(self.codec.versions.lowest, self.codec.versions.highest + 1)
+        return self.codec.versions.every
 
 
 @functools.cache

@@ -23,7 +23,7 @@ START = bytes.fromhex("000b 0004 00000007")  # The header starts with the API ke
 @for_each("key", list(APIS))
 def test_header_versions_follow_the_flexible_versions(key: int) -> None:
     api = APIS[key]
-    for version in range(api.versions.lowest, api.versions.highest + 1):
+    for version in api.versions.every:
         flexible = api.request.flexible(version)
         assert request_header_version(key, version) == (2 if flexible else 1)
         assert response_header_version(key, version) == (1 if flexible and key != 18 else 0)

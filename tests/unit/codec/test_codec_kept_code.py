@@ -107,7 +107,7 @@ def test_tracebacks_show_the_lines_of_kept_code(process: Callable[[], KeptCode])
     first.write()
     process()
     with pytest.raises(EncodeError) as refused:
-        compiled.encoder.__wrapped__(JoinGroupRequest, 5, False)(JoinGroupRequest(group_id=5))  # type: ignore[arg-type]
+        compiled.encoder.__wrapped__(JoinGroupRequest, 5, False)(JoinGroupRequest(group_id=5))  # type: ignore[arg-type]  # a wrong type on purpose
     assert "raise explain(m) from None" in "".join(traceback.format_exception(refused.value))
 
 
@@ -116,7 +116,7 @@ def test_names_of_classes_are_found_in_the_modules_of_their_messages() -> None:
     for api in APIS.values():
         declared = api.declaration
         module = sys.modules[declared.request.__module__]
-        for version in range(declared.versions.lowest, declared.versions.highest + 1):
+        for version in declared.versions.every:
             for source, message in (
                 (DecodeSource(version, True), declared.request),
                 (EncodeSource(version, True), declared.request),

@@ -23,7 +23,7 @@ from groupmock_codec.messages.k08_offset_commit import (
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
-SERVED = {APIS[key].name: (APIS[key].versions.lowest, APIS[key].versions.highest) for key in APIS}
+SERVED = {api.name: api.versions for api in APIS.values()}
 COMMIT = OffsetCommitRequest(
     group_id="orders",
     generation_id_or_member_epoch=5,
@@ -156,7 +156,7 @@ def test_what_a_version_cannot_say_is_nothing_in_its_messages_either(key: int) -
     """A condition on a field that the version lacks is decided without reading the request, and the near miss shows "none"."""
     api = APIS[key]
     for stage in ("request", "reply"):
-        for version in range(api.versions.lowest, api.versions.highest + 1):
+        for version in api.versions.every:
             for condition in NONE_IF_UNTOLD:
                 if not tells(api.name, version, condition, stage):
                     response = api.response.message() if stage == "reply" else None

@@ -14,7 +14,7 @@ from groupmock.faults.plan import MAX_RULES, BadPlan, Plan, Rule, When, make_rul
 from groupmock.faults.registry import RuleRegistry
 from groupmock_codec import APIS
 
-SERVED = {APIS[key].name: (APIS[key].versions.lowest, APIS[key].versions.highest) for key in APIS}
+SERVED = {api.name: api.versions for api in APIS.values()}
 GOOD = """
 seed = 7
 [[rule]]
