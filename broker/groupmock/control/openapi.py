@@ -105,17 +105,11 @@ def statuses(route: Route) -> list[int]:
         codes.append(400)
     if route.params is not Nothing or route.body is not Nothing:
         codes.append(404)
-    if route.method == "POST" or route.path.startswith("/audit"):  # A cluster without an audit answers these requests with 409.
+    if route.method == "POST":
         codes.append(409)
     if route.body is not Nothing:
         codes += [413, 415]
-    if route.path.endswith("/wait"):
-        codes += [408, 503]
-    if route.gives == EVENTS:
-        codes.append(503)
-    if route.path.startswith("/oauth/"):
-        codes += [401, 404] if route.method == "POST" else [404]
-    return sorted(set(codes))
+    return sorted({*codes, *route.refuses})
 
 
 def _parameters(struct: type[msgspec.Struct], place: str) -> list[dict[str, Any]]:

@@ -88,6 +88,8 @@ class Route(NamedTuple):
     """The content type of the answer."""
     free: bool = False
     """True if no token of the control API is needed, because the answer contains no data of the cluster."""
+    refuses: tuple[int, ...] = ()
+    """HTTP statuses that the answer may have beside those that follow from the method, the parameters and the body."""
 
     @property
     def full_path(self) -> str:

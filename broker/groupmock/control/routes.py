@@ -62,6 +62,10 @@ from .rules import Added, Grammar, PlanRow, Ready, RulePath, RuleState, Which
 from .transaction_calls import TransactionAsk, TransactionPath
 
 COMMANDS: Final = every_command()
+WAITS: Final = (408, 503)
+"""A route that waits may answer with these statuses."""
+NO_AUDIT: Final = (409,)
+"""A cluster without an audit answers questions about it with this status."""
 
 
 def _command(method: str, path: str, verb: tuple[str, str], command: str, params: type[msgspec.Struct] = Nothing,
@@ -117,8 +121,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("DELETE", "/users/{name}", ("cluster", "remove-user"), "remove_user", UserPath),
     Route("POST", "/oauth/token", None, "Give a client a signed bearer token, as the token endpoint of an OAuth 2.0 server "
           "(docs/how-to/secured-listeners.md).", token_calls.token, query=token_calls.TokenQuery, body=token_calls.TokenForm,
-          answer=token_calls.Token, text=True, media=FORM, free=True),
-    Route("GET", "/oauth/keys", None, "The key set (JWKS) that checks these tokens.", token_calls.keys, free=True),
+          answer=token_calls.Token, text=True, media=FORM, free=True, refuses=(401, 404)),
+    Route("GET", "/oauth/keys", None, "The key set (JWKS) that checks these tokens.", token_calls.keys, free=True, refuses=(404,)),
     _command("POST", "/leaders/move-all", ("cluster", "move-leaders"), "move_leaders"),
     _command("POST", "/coordinators/move-all", ("cluster", "move-coordinators"), "move_coordinators"),
     _command("POST", "/coordinators/move", ("cluster", "move"), "move_coordinator"),
@@ -162,7 +166,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/reset", ("group", "reset"), "reset_offsets", GroupPath, data_calls.reset, data_calls.DryRun,
              data_calls.OffsetsReset),
     Route("GET", "/groups/{group}/wait", ("group", "wait"), "Wait until a group is as wanted; 408 says what was missing when the "
-          "time is over.", waits.for_group, GroupPath, query=waits.GroupWait, answer=GroupView),
+          "time is over.", waits.for_group, GroupPath, query=waits.GroupWait, answer=GroupView, refuses=WAITS),
     _command("POST", "/groups/{group}/expire", ("group", "expire"), "expire_member", GroupPath),
     _command("POST", "/groups/{group}/fence", ("group", "fence"), "fence_instance", GroupPath),
     _command("POST", "/groups/{group}/fence-member", ("group", "fence-member"), "fence_member", GroupPath),
@@ -207,8 +211,9 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/faults/{name}", ("faults", "show"), "One rule.", rules.rule, RulePath, answer=RuleState),
     _command("DELETE", "/faults/{name}", ("faults", "remove"), "remove_fault", RulePath),
     Route("GET", "/faults/{name}/wait", ("faults", "wait"), "Wait until a rule fired so often; 408 tells the nearest call when the time is "
-          "over.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
-    Route("POST", "/faults/{name}/wait", None, "The same as GET.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
+          "over.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState, refuses=WAITS),
+    Route("POST", "/faults/{name}/wait", None, "The same as GET.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState,
+          refuses=WAITS),
     _command("POST", "/faults/{name}/release", ("faults", "release"), "release_fault", RulePath),
     Route("GET", "/grammar", ("faults", "grammar"), "What a fault rule may say: conditions, stages, kinds with their arguments, requests.",
           rules.grammar, answer=Grammar),
@@ -221,19 +226,20 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/journal/file", None, "The kept rows as a journal file, which `groupmock timeline`, `story` and `audit` read; it cannot "
           "be replayed.", queries.file, answer=str, gives=JSON_LINES),
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
-          answer=Found),
+          answer=Found, refuses=WAITS),
     Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed so "
-          "many; `end`: the cluster is reset, or is no more.", event_stream.events, query=event_stream.Listen, answer=str, gives=EVENTS),
+          "many; `end`: the cluster is reset, or is no more.", event_stream.events, query=event_stream.Listen, answer=str, gives=EVENTS,
+          refuses=(503,)),
     Route("GET", "/timeline/{group}", None, "The picture of a group's last seconds, as data: lanes, bands, marks "
           "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.PictureAsk, answer=Timeline),
     Route("GET", "/timeline/{group}/page", None, "The same as the page that `groupmock timeline` writes.", picture_calls.page, GroupPath,
           picture_calls.Window, answer=str, gives=HTML),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",
-          audits.verdicts, query=audits.Which, answer=audits.Audited),
+          audits.verdicts, query=audits.Which, answer=audits.Audited, refuses=NO_AUDIT),
     Route("GET", "/audit/clients", None, "What they did wrong: one finding for each rule and client library, with its count, "
-          "the first and the last time.", audits.clients, query=audits.WhichClients, answer=list[ClientFindings]),
+          "the first and the last time.", audits.clients, query=audits.WhichClients, answer=list[ClientFindings], refuses=NO_AUDIT),
     Route("GET", "/audit/findings", None, "The single findings, at most 20 of one rule; the rows of the journal have up to 1,000.",
-          audits.findings, query=audits.WhichFindings, answer=list[Finding]),
+          audits.findings, query=audits.WhichFindings, answer=list[Finding], refuses=NO_AUDIT),
     Route("GET", "/metrics", None, "Counters and gauges for Prometheus.", cluster_calls.metrics, answer=str),
     Route("GET", "/openapi.json", None, "This API as an OpenAPI 3.1 document.", _described),
 )  # fmt: skip
