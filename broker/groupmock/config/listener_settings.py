@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..security.settings import MECHANISMS, OAUTHBEARER, ListenerSettings, SecuritySettings
+from ..security.settings import MECHANISMS, OAUTHBEARER, TLS_VERSIONS, ListenerSettings, SecuritySettings
 from ..text.printable import brief
 from .declared import BadValue, settings_of
 from .option_values import LISTENER_PREFIX, ConfigError
@@ -16,7 +16,6 @@ OF_BROKER: Final = ("connection.failed.authentication.delay.ms",)
 """Settings of the whole broker, which Kafka does not read with a listener's prefix."""
 REAUTHENTICATION: Final = "connections.max.reauth.ms"
 OF_TOKENS: Final = "sasl.oauthbearer."
-TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 FILE: Final = "file:"
 
 

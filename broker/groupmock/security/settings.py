@@ -14,6 +14,7 @@ MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
 """The mechanisms that are served. Kafka also has GSSAPI."""
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """The names of Kafka's security protocols (SecurityProtocol)."""
+TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 WITH_TLS: Final = ("SSL", "SASL_SSL")
 WITH_SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
 
@@ -38,8 +39,8 @@ class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True):
         setting("ssl.client.auth", "whether TLS listeners ask clients for a certificate", choices=("none", "requested", "required")),
     ] = "none"
     ssl_enabled_protocols: Annotated[
-        str, setting("ssl.enabled.protocols", "versions of TLS, separated by commas, out of TLSv1.2, TLSv1.3")
-    ] = "TLSv1.2,TLSv1.3"
+        str, setting("ssl.enabled.protocols", f"versions of TLS, separated by commas, out of {', '.join(TLS_VERSIONS)}")
+    ] = ",".join(TLS_VERSIONS)
     ssl_principal_mapping_rules: Annotated[
         str, setting("ssl.principal.mapping.rules", "how the name in a client's certificate becomes its principal (KIP-371)")
     ] = "DEFAULT"

@@ -185,7 +185,7 @@ def check(token: str, now_ms: int, keys: Keys, settings: SecuritySettings) -> Be
 
 def _check_names(claims: dict[str, Any], settings: SecuritySettings) -> None:
     """Check audience, issuer, subject and id (AudValidator, IssValidator, SubValidator, JtiValidator)."""
-    expected = {each.strip() for each in settings.sasl_oauthbearer_expected_audience.split(",") if each.strip()}
+    expected = set(settings.audiences)
     audience = claims.get("aud")
     if audience is None and expected:
         raise BadToken("it has no audience (aud)")
