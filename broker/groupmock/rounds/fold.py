@@ -1,9 +1,9 @@
 """The only code that makes rebalances from journal rows, used by stories, scenarios and the pipeline's judges.
 
 A rebalance begins and ends with the coordinator's `moved` rows. In between, the leader's answer to JoinGroup shows every member's claims,
-its SyncGroup has the assignments, and the answers to SyncGroup show which members received them. In a consumer group the answers to
-heartbeats tell each member its partitions. Rows come in the journal's order, which is not always that of their times. They may be read from
-a file, as dicts or as row objects, or be the rows in memory.
+its SyncGroup has the assignments, and the answers to SyncGroup show which members received them. In consumer groups and share groups the
+answers to heartbeats tell each member its partitions. Rows come in the journal's order, which is not always that of their times. They may
+be read from a file, as dicts or as row objects, or be the rows in memory.
 
 The fold keeps only what is open: a group's current and last rebalance, unanswered requests, and the owners of partitions. It returns
 rebalances that ended, and forgets refused groups (no row of the coordinator names them and no member was admitted), former members and
@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SHARE_GROUP_HEARTBEAT, SYNC_GROUP
 
 from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
@@ -28,8 +28,10 @@ from .group_fold import GroupFold, Json, replaced_by
 from .owners import Listeners
 from .rebalance_model import Rebalance
 
-ASKED: Final = (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT)
-SIGNS_OF_LIFE: Final = (HEARTBEAT, OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
+BEATS: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)
+"""The heartbeats whose answers tell a member its partitions."""
+ASKED: Final = (JOIN_GROUP, SYNC_GROUP, *BEATS)
+SIGNS_OF_LIFE: Final = (HEARTBEAT, OFFSET_COMMIT, *BEATS)
 """The requests by which a member whose connection ended shows that it has another one. Not every heartbeat has a row (`net.repeat`)."""
 CREATED, GROWN, DELETED = "topic_created", "topic_grown", "topic_deleted"
 """Notes about topics that were created, grown or deleted, whether by a command, CreateTopics or a Metadata request. A note of creation
@@ -145,7 +147,7 @@ class Rebalances(RowReader):
         self._asked[row.ticket] = message
         if row.api_key == SYNC_GROUP:
             group.syncs(message)
-        elif row.api_key == CONSUMER_GROUP_HEARTBEAT:
+        elif row.api_key in BEATS:
             if message["member_id"]:
                 group.speaks(message["member_id"], row.client_id)
             if message["member_epoch"] == 0 and message["member_id"]:
@@ -172,7 +174,7 @@ class Rebalances(RowReader):
             self.of(name)
         # A member whose answer was lost keeps the partitions that it had.
         arrived = accepted and row.delivered
-        if row.api_key == CONSUMER_GROUP_HEARTBEAT:
+        if row.api_key in BEATS:
             if arrived:
                 self._beaten(group, message, row.t)
         elif row.api_key == SYNC_GROUP:
@@ -194,7 +196,7 @@ class Rebalances(RowReader):
         self._strangers.pop(group.name, None)
 
     def _beaten(self, group: GroupFold, message: Json, at: int) -> None:
-        """Note the answer to a heartbeat of a consumer group, which has the member's assignment if that changed."""
+        """Note the answer to a heartbeat of a consumer or share group, which has the member's assignment if that changed."""
         told, member = message.get("assignment"), message.get("member_id")
         if told is not None and member:
             topics = [(self._names.get(each["topic_id"], each["topic_id"]), each["partitions"]) for each in told["topic_partitions"]]

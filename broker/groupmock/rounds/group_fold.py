@@ -4,7 +4,8 @@ A group is at rest (Empty, Stable, Dead) or in a rebalance: the first `moved` ro
 rest ends it. In a classic group members join, and the join phase ends with a leader, whose SyncGroup is the plan. A partition moves if that
 plan differs from the previous one. A consumer group (KIP-848) has no plan on the wire: its epoch rises, answers to heartbeats tell each
 member what to give up (`revoking`), and the member confirms that and reaches the epoch (`reconciled`). A partition moves when an answer
-gives it to another member. If one heartbeat does all of that, the group never leaves its state of rest, and only the new epoch shows a
+gives it to another member. In a share group (KIP-932), where several members may have a partition, it moves when one member got it and
+another lost it. If one heartbeat does all of that, the group never leaves its state of rest, and only the new epoch shows a
 rebalance, which took no time. A partition whose owner lost it before the next owner received it has a gap. The gap counts to the rebalance
 in which the partition was lost, or else to the next one.
 """
@@ -22,6 +23,7 @@ from .embedded import Claim, Partition, Partitions, claim_of, told_of
 from .owners import Listeners, Ownership
 from .processes import Processes
 from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance
+from .shared_holders import SharedHolders
 
 Json = Mapping[str, Any]
 """A row or message as a dict of its JSON."""
@@ -65,7 +67,7 @@ class GroupFold:
     __slots__ = (
         "_assigned", "_holders", "_joined", "_listeners", "_number", "_ownership", "_size_before", "_stored", "_traced", "arrived", "epoch",
         "generation", "given", "last", "leader", "lost", "members", "moved_because", "name", "processes", "protocol", "protocol_type",
-        "rebalance", "since", "size", "state", "whole",
+        "rebalance", "shared", "since", "size", "state", "whole",
     )  # fmt: skip
 
     def __init__(self, name: str, listeners: Listeners = SILENCE) -> None:
@@ -96,6 +98,7 @@ class GroupFold:
         self._assigned: dict[str, Partitions] | None = None
         self._stored: tuple[str, ...] = ()  # The members in the classic group's last record in the log.
         self._holders: dict[Partition, Holder] = {}
+        self.shared: SharedHolders | None = None  # The holders of partitions in a share group.
         self._traced = False  # A partition without an entry in `_holders` had no owner before.
 
     @property
@@ -257,7 +260,9 @@ class GroupFold:
             member = replaced_by(member, row.reason)
         self._on_the_way(member, what, row.t)
         if what in GONE:
-            self.given.pop(member, None)
+            had = self.given.pop(member, frozenset())
+            if self.shared is not None and had:
+                self._exchanged(member, had, frozenset())
             self.processes.hangs_up(member)
             self._loses(member, frozenset(), row.t, self.rebalance)
 
@@ -403,9 +408,21 @@ class GroupFold:
             arrival.revoked |= had - partitions
             now.dealt += len(partitions - had)
             now.asked_back += len(had - partitions)
-            now.moves_known = now.moves_known and (self._traced or self._holders.keys() >= partitions - had)
-            now.reassigned += self._given(member, partitions - had)
+            if self.protocol_type == "share":
+                self._exchanged(member, had, partitions)
+            else:
+                now.moves_known = now.moves_known and (self._traced or self._holders.keys() >= partitions - had)
+                now.reassigned += self._given(member, partitions - had)
         self._loses(member, partitions, at, now)
+
+    def _exchanged(self, member: str, had: Partitions, has: Partitions) -> None:
+        """Note that a member of a share group lost and got partitions, which may complete moves."""
+        if self.shared is None:
+            self.shared = SharedHolders()
+        now = self.rebalance or self.last
+        if now is not None:
+            now.moves_known = now.moves_known and self._traced
+            now.reassigned += self.shared.changes(now.number, Holder(member, self.processes.of(member)), had, has)
 
     def hangs_up(self, member: str, at: int) -> None:
         """Note that the connection by which a member has joined ended. The member's session still runs."""

@@ -134,7 +134,9 @@ class People:
         before = person.subscription if person is not None else ""
         if person is not None or field(beat, "member_epoch") == 0:
             self.joins(member_id, beat, connection)
-        if person is None or person.subscription == before:
+        # A share consumer that leaves names no topics (SG-313), which says nothing about its subscription.
+        leaves = (field(beat, "member_epoch") or 0) < 0
+        if person is None or leaves or person.subscription == before:
             return None
         return f"{person.name} subscribes to {person.subscription or 'nothing'}" + (f", before: {before}" if before else "")
 

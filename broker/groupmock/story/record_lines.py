@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-from ..journal.rows import NoteRow
+from ..journal.rows import NoteRow, ReplyRow
+from ..journal.whose import field
+from .asked import Asked
+from .exchanged import TopicNames, errors_of, items, named, number
 from .folding import Line
-from .releases import Runs, place
+from .people import People
+from .releases import Releases, Runs, place
 from .words import MOST, SENTENCE, count, text
-
-if TYPE_CHECKING:
-    from .tale import Tale
 
 ACQUIRED: Final = "records_acquired"
 ACKNOWLEDGED: Final = "records_acknowledged"
 RELEASED: Final = "records_released"
+LOST: Final = "INVALID_RECORD_STATE"
+"""The error of an acknowledgement of records that the member does not have any more."""
 TIMES: Final = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 BY_COMMAND: Final = {
     "expiry_ordered": "a command ended {}'s lock",
@@ -30,6 +33,16 @@ BY_MEMBER: Final = {
 }
 
 
+class Tale(Protocol):
+    """The parts of a group's story that lines about records need (`tale.Tale`)."""
+
+    people: People
+    releases: Releases
+    names: TopicNames
+
+    def refused(self, row: ReplyRow, asked: Asked, what: str, error: str, because: str = "") -> Line: ...
+
+
 def acquired(tale: Tale, row: NoteRow) -> Iterator[Line]:
     """Say which records a member got; of those that it did not get as the first one, why they were available."""
     member_id = str(row.fields["member_id"])
@@ -39,7 +52,7 @@ def acquired(tale: Tale, row: NoteRow) -> Iterator[Line]:
         yield Line(row.t, f"{who} gets {_records(row, new)}", ids, ("gets", who, *place(row)))
     for run in [run for run in row.fields["records"] if run[2] > 1][:MOST]:
         times = TIMES.get(run[2], f"{run[2]}th")
-        reason = tale.releases.reason(row, run[0])
+        reason = tale.releases.reason(place(row), run[0])
         again = f"{_records(row, [run])} {_are([run])} delivered to {who} for the {times} time"
         yield Line(row.t, again if reason is None else f"{again}: {reason}", ids)
 
@@ -77,16 +90,48 @@ def released(tale: Tale, row: NoteRow) -> Iterator[Line]:
         yield _exhausted(row, archived, reason, ids)
 
 
+def refused(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+    """Describe the errors in an answer to ShareFetch or ShareAcknowledge: refused acknowledgements with their records, and others alone."""
+    batches = _acknowledged(tale, asked)
+    told = []
+    for topic in items(row.message, "responses"):
+        for each in items(topic, "partitions"):
+            code = field(each, "acknowledge_error_code")
+            error = named(field(each, "error_code") if code is None else code)
+            name = tale.names.of(topic, "topic_name")
+            where = (name or "an unknown topic", number(each, "partition_index"))
+            if error is not None and (runs := batches.get(where)):
+                told.append(error)
+                because = tale.releases.reason(where, runs[0][0]) if error == LOST else None
+                yield tale.refused(row, asked, f"acknowledgement of {records_text(runs, *where)}", error, because or "")
+    yield from (tale.refused(row, asked, text(asked.api), error) for error in errors_of(row)[:MOST] if error not in told)
+
+
+def _acknowledged(tale: Tale, asked: Asked) -> dict[tuple[str, int], list[tuple[int, int]]]:
+    """Return the runs of records that a request acknowledges, by partition."""
+    return {
+        (tale.names.of(topic, "topic_name") or "an unknown topic", number(each, "partition_index")): [
+            (number(batch, "first_offset"), number(batch, "last_offset")) for batch in batches
+        ]
+        for topic in items(asked.message, "topics")
+        for each in items(topic, "partitions")
+        if (batches := items(each, "acknowledgement_batches"))
+    }
+
+
 def _exhausted(row: NoteRow, runs: Runs, reason: str, ids: tuple[str, ...]) -> Line:
     return Line(row.t, f"{_records(row, runs)} {_are(runs)} ARCHIVED without being accepted: {reason}", ids)
 
 
 def _records(row: NoteRow, runs: Runs) -> str:
+    return records_text(runs, str(row.fields["topic"]), int(row.fields["partition"]))
+
+
+def records_text(runs: Runs, topic: str, partition: int) -> str:
     """Return a name of the records: record 7 of orders/0, or records 3 to 9 and 12 of orders/0."""
     shown = [str(run[0]) if run[0] == run[1] else f"{run[0]} to {run[1]}" for run in runs[:MOST]]
     more = f" and {count(len(runs) - MOST, 'more run')}" if len(runs) > MOST else ""
-    where = f"{text(row.fields['topic'])}/{row.fields['partition']}"
-    return f"{'record' if _one(runs) else 'records'} {', '.join(shown)}{more} of {where}"
+    return f"{'record' if _one(runs) else 'records'} {', '.join(shown)}{more} of {text(topic)}/{partition}"
 
 
 def _one(runs: Runs) -> bool:

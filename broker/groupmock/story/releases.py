@@ -23,9 +23,9 @@ class Releases:
         known += [(run[0], run[1], reason) for run in runs]
         del known[:-KEPT]
 
-    def reason(self, row: NoteRow, offset: int) -> str | None:
-        """Return why the record became available again the last time."""
-        known = self._of.get(place(row), ())
+    def reason(self, where: tuple[str, int], offset: int) -> str | None:
+        """Return why a record of a partition became available again the last time."""
+        known = self._of.get(where, ())
         return next((reason for first, last, reason in reversed(known) if first <= offset <= last), None)
 
 

@@ -27,7 +27,7 @@ from ..journal.whose import asks_again, field
 from ..rounds import GroupFold, Listeners, Partition, Rebalance
 from ..rounds.embedded import Partitions
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
-from . import offset_lines
+from . import offset_lines, record_lines
 from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
 from .begun import Begun
@@ -57,7 +57,7 @@ TAKEN_OVER: Final = "instance_taken_over"
 SILENT: Final = re.compile(r" expired after (\d+) ms$")
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Errors that are not mentioned, because every dynamic member meets them with its first JoinGroup (KIP-394)."""
-BEAT: Final = "ConsumerGroupHeartbeat"
+BEATS: Final = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat")
 HEARS: Final = "REBALANCE_IN_PROGRESS"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
 """Requests that do not change the group, so that it is not mentioned if their answers are lost."""
@@ -295,14 +295,14 @@ class Tale:
         self.handled(asked, row.t, row.seq)
         if row.api_name == "JoinGroup":
             self.people.joins(member_id, row.message, row.connection)
-        elif row.api_name == BEAT and (told := self.people.beats(member_id, row.message, row.connection)) is not None:
+        elif row.api_name in BEATS and (told := self.people.beats(member_id, row.message, row.connection)) is not None:
             yield from self.flush()
             yield Line(row.t, told, (member_id,))
 
     def handled(self, asked: Asked, at: int, order: int) -> None:
         """Note that a request is handled now, either at once or when a fault rule releases it."""
         asked.handled(self, at, order)
-        if asked.api == "JoinGroup" or (asked.api == BEAT and field(asked.message, "member_epoch") == 0):
+        if asked.api == "JoinGroup" or (asked.api in BEATS and field(asked.message, "member_epoch") == 0):
             self._joining = asked
 
     def reads(self, row: RequestRow) -> Iterator[Line]:
@@ -342,12 +342,12 @@ class Tale:
         found = self.people.of_connection(asked.connection)
         return found[0] if len(found) == 1 else None
 
-    def refused(self, row: ReplyRow, asked: Asked, what: str, error: str) -> Line:
+    def refused(self, row: ReplyRow, asked: Asked, what: str, error: str, because: str = "") -> Line:
         """Describe a request that was refused. `what` leaves out the details that change with each repetition, so that repetitions become
-        one line."""
+        one line. `because` is the reason, if the caller knows more than the error."""
         who, at = self.who(asked), asked.told_at(row)
         self.tally.refused(who, asked.api, error, at)
-        said_why = why(self, error, asked)
+        said_why = why(self, error, asked) or (f" ({because})" if because else "")
         self.evidence.refused(asked, at, who, self.ids(asked), error, said_why)
         return Line(at, f"{who}'s {what} REFUSED: {error}{said_why}", self.ids(asked), ("refused", who, what, error, said_why))
 
@@ -435,4 +435,6 @@ _TELL: Final = {
     "Fetch": offset_lines.fetched,
     "ListOffsets": offset_lines.looked_up,
     "Metadata": offset_lines.topics,
+    "ShareFetch": record_lines.refused,
+    "ShareAcknowledge": record_lines.refused,
 }
