@@ -317,7 +317,7 @@ PASSING = (
     (r"127\.0\.0\.1:\d+", "ADDRESS"), (r"'127\.0\.0\.1', \d+", "ADDRESS"), (r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME"),
     (r"\d{13}ms", "TIME"), (r"'?[gA]-\d+-[\w-]+", "GROUP"),
     (r"127\.0\.0\.1", "HOST"), (r"\bport \d+", "port N"), (r"after \d+ms", "after N ms"),
-    (r"\d+\.\d+ ?m?s\b", "N s"), (r"secured-\w+", "FOLDER"), (r"0x[0-9a-f]+", "0x"), (r"[0-9a-f]{6,}", "ID"),
+    (r"\d+\.\d+ ?m?s\b", "N s"), (r"secured-\w+", "FOLDER"), (r"0x[0-9a-f]+", "0x"), (r"\b[0-9A-F]{16}\b", "ID"), (r"[0-9a-f]{6,}", "ID"),
 )  # fmt: skip
 """Patterns of what differs from run to run: ports, addresses, durations, ids."""
 
