@@ -51,8 +51,7 @@ def text(sentence: Sentence) -> str:
         (
             [("range", "eager", 37, 5, 117, 20.0), ("coop-d2", "design-2", 12, 2, 3, 90.0), ("coop-d2-literal", "design-2", 1, 1, 0, 1.0)],
             "range moved 117 partitions in 37 rebalances, Design II 3 in 13.",
-            ("To do: weigh Design II for the 5 groups of range: it moves less, but a rebalance leaves 7 partition-seconds without an owner "
-            "instead of 0.5."),
+            "Nothing to do: Design II moves less, but a rebalance leaves 7 partition-seconds without an owner instead of 0.5.",
         ),
         (
             [

@@ -22,7 +22,7 @@ from ..journal.whose import bytes_of
 from .embedded import Claim, Partition, Partitions, claim_of, told_of
 from .owners import Listeners, Ownership
 from .processes import Processes
-from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance
+from .rebalance_model import AT_REST, JOINED, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance
 from .shared_holders import SharedHolders
 
 Json = Mapping[str, Any]
@@ -188,6 +188,7 @@ class GroupFold:
             members_before=0 if self._size_before is None and row.before in ("", EMPTY) else self._size_before,
             had=(self._assigned or {}) if row.after in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
             had_known=self._assigned is not None or row.after not in OF_CLASSIC,
+            first_join=row.cause == JOINED and row.before in ("", EMPTY) and row.after != COMPLETING_REBALANCE,
         )  # fmt: skip
 
     def _generation_before(self, row: MovedRow) -> int:

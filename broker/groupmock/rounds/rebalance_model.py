@@ -21,6 +21,8 @@ from .embedded import Claim, Instruction, Partition, Partitions
 OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
 UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
 AT_REST: Final = (EMPTY, STABLE)
+JOINED: Final = "member_joined"
+"""The cause of a rebalance that began because a member joined."""
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
@@ -177,7 +179,8 @@ class Rebalance:
     of their last JoinGroup, in that order, so that the latest member is last; it includes the member that began the rebalance.
     `last_joined` is the last one when the join phase ended. `leader` and `protocol` are those of the last generation, or None before there
     is one. `had` maps members to their partitions by the previous plan; if `had_known` is False, the rows do not have that plan and `had`
-    means nothing. `reassigned` has the partitions that another member got than had them last, and `gaps` those that had no owner
+    means nothing. `first_join`: a member joined the empty group, so nobody was disturbed, and figures leave the rebalance out.
+    `reassigned` has the partitions that another member got than had them last, and `gaps` those that had no owner
     meanwhile. If `moves_known` is False, the rows do not say who had some partition last. In consumer groups
     `arrivals` maps members to their way to the target, no member leads, and `last_joined` arrived last; `dealt` and `asked_back` count how
     often a partition was given to a member or asked back.
@@ -211,6 +214,7 @@ class Rebalance:
     asked_back: int = 0
     had_known: bool = True
     moves_known: bool = True
+    first_join: bool = False
 
     @property
     def moves(self) -> list[Move]:

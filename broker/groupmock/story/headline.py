@@ -17,7 +17,8 @@ from groupmock_codec.units import NS_PER_MS, NS_PER_S
 from ..journal.read import UnknownRow
 from ..journal.rows import ClientRow, CommandRow, MemberRow, Row
 from ..rounds import Gap, GroupFold, Partition, Rebalance, Rebalances
-from .words import NAMED, count, named, partitions_text, text
+from ..rounds.rebalance_model import JOINED
+from .words import NAMED, count, named, partitions_text, rebalances_text, text
 
 NOTABLE: Final = NS_PER_S // 2
 """A period without an owner is told if it lasted at least this long (ns)."""
@@ -27,7 +28,6 @@ KEPT: Final = 1_000
 """At most this many removed members, processes and costs are remembered, each."""
 EXPIRED, LEFT, SILENT, REPLACED = "session_expired", "member_left", "member_silent", "replaced"
 SESSION: Final = re.compile(r" expired after (\d+) ms$")
-JOINED: Final = "member_joined"
 KILLED: Final = "killed"
 """The `what` of a client row that says that the client's process was killed."""
 LISTED: Final = 16
@@ -58,11 +58,12 @@ class Reason(NamedTuple):
 
 @dataclass(slots=True)
 class Cost:
-    """The partitions that had no owner for one reason, the partition-ns and the longest time of one of them. `open` says that it still
-    lasts, and `lapsed` is when the former owner was removed."""
+    """The partitions that had no owner for one reason, the partition-ns, the shortest time of one of them and the longest. `open` says that
+    it still lasts, and `lapsed` is when the former owner was removed."""
 
     partitions: set[Partition] = field(default_factory=set)
     total: int = 0
+    shortest: int | None = None
     longest: int = 0
     open: bool = False
     lapsed: int | None = None
@@ -72,9 +73,18 @@ class Cost:
         if len(self.partitions) < KEPT:
             self.partitions.add(gap.partition)
         self.total += lasted
+        self.shortest = lasted if self.shortest is None else min(self.shortest, lasted)
         self.longest = max(self.longest, lasted)
         self.open |= gap.until is None
         self.lapsed = gap.lapsed
+
+    def with_more(self, other: Cost) -> Cost:
+        """Return this cost with another one added."""
+        times = [each.shortest for each in (self, other) if each.shortest is not None]
+        return replace(
+            self, partitions=self.partitions | other.partitions, total=self.total + other.total, shortest=min(times, default=None),
+            longest=max(self.longest, other.longest), open=self.open or other.open,
+        )  # fmt: skip
 
 
 class Event(NamedTuple):
@@ -99,7 +109,7 @@ class GroupCosts:
     because answers that come after its end may add to it."""
 
     def __init__(self) -> None:
-        self.rebalances = self.total = 0
+        self.first_joins = self.rebalances = self.total = 0
         self.joined: dict[str, int] = {}
         self.left: dict[str, None] = {}
         self.back: dict[str, None] = {}
@@ -113,7 +123,8 @@ class GroupCosts:
         """Count a rebalance that ended, and sum up the gaps that ended before."""
         self._moved = self._moved_with(self._last)
         gaps, self.gaps = [*self.gaps, *_gaps(self._last)], []
-        self.rebalances, self._last = self.rebalances + 1, over
+        self.first_joins += over.first_join
+        self.rebalances, self._last = self.rebalances + (not over.first_join), over
         for gap, rebalance in gaps:
             if gap.until is None:
                 self.gaps.append((gap, rebalance))
@@ -206,8 +217,10 @@ class Headlines:
         if fold is None:
             return ""
         costs = self._groups.get(group) or GroupCosts()
-        rebalances = costs.rebalances + (fold.rebalance is not None)
-        return " ".join(self._sentences(fold, costs, rebalances)) if rebalances else ""
+        first_joins, rebalances, now = costs.first_joins, costs.rebalances, fold.rebalance
+        if now is not None:
+            first_joins, rebalances = first_joins + now.first_join, rebalances + (not now.first_join)
+        return " ".join(self._sentences(fold, costs, first_joins, rebalances)) if first_joins or rebalances else ""
 
     # -- rows
 
@@ -232,13 +245,14 @@ class Headlines:
 
     # -- sentences
 
-    def _sentences(self, fold: GroupFold, costs: GroupCosts, rebalances: int) -> Iterator[str]:
+    def _sentences(self, fold: GroupFold, costs: GroupCosts, first_joins: int, rebalances: int) -> Iterator[str]:
         events, total = costs.now(fold, self._now)
         dear = [each for each in events if each.longest >= NOTABLE]
         part = "" if fold.whole is not False else " of rows that begin in the middle of the run"
-        lasted = f"{count(rebalances, 'rebalance')} in {_lasted(self._now - (self._begin or 0))}{part}"
+        told = rebalances_text(first_joins, rebalances)
+        lasted = f"{told[0].upper()}{told[1:]} in {_lasted(self._now - (self._begin or 0))}{part}"
         moves = costs.moved(fold)
-        none = ", no partition moved" if moves == 0 and rebalances > 1 and fold.rebalance is None else ""
+        none = ", no partition moved" if moves == 0 and rebalances and fold.rebalance is None else ""
         moved = f", {count(moves, 'partition')} moved" if moves else none
         hangs = self._hangs(fold)
         yield f"{lasted}{moved}{'' if dear or hangs else _who(costs)}."
@@ -274,7 +288,9 @@ class Headlines:
 
     def _dear(self, costs: GroupCosts, event: Event) -> str:
         reason, cost, rebalance = event
-        further = "" if rebalance is None or rebalance.longest < NOTABLE else f"; the rebalance then left {_unread(rebalance, ' unread')}"
+        if rebalance is not None and not reason.pale and _lasted_alike(cost, rebalance):
+            cost, rebalance = cost.with_more(rebalance), None  # The same time without an owner is told once.
+        further = "" if rebalance is None or rebalance.longest < NOTABLE else f"; the rebalance also left {_unread(rebalance, ' unread')}"
         if not reason.process:
             trigger = _trigger(costs, reason)
             if trigger and not cost.open:
@@ -305,8 +321,18 @@ def _unread(cost: Cost, how: str = "") -> str:
     more = " or more" if number >= KEPT else ""
     where = partitions_text(cost.partitions) if number <= LISTED else f"{number} partitions{more}"
     if cost.open and not how:
-        return f"nobody has read {where} since, for {_lasted(cost.longest)}"
-    return f"{where}{how or (' was unread' if number == 1 else ' were unread')} for {_lasted(cost.longest)}"
+        return f"nobody has read {where} since, for {_longest(cost)}"
+    return f"{where}{how or (' was unread' if number == 1 else ' were unread')} for {_longest(cost)}"
+
+
+def _lasted_alike(one: Cost, other: Cost) -> bool:
+    return not one.open and not other.open and _lasted(one.longest) == _lasted(other.longest)
+
+
+def _longest(cost: Cost) -> str:
+    """Return the time that partitions had no owner, or the longest of several."""
+    longest = _lasted(cost.longest)
+    return longest if cost.shortest is None or _lasted(cost.shortest) == longest else f"up to {longest}"
 
 
 def _trigger(costs: GroupCosts, reason: Reason) -> str:

@@ -215,6 +215,8 @@ class Tale:
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
         """Describe that the group went to another state. `over` is the rebalance that ended with it."""
         self.committed.moved(row)
+        if (begun := over or self.fold.rebalance) is not None:
+            self.tally.rebalances(begun)
         if row.cause == LEFT:
             yield from self._endings.rest(kept=False)
         never_dealt = self.sync_phases.moved(row, self.people.name)
@@ -258,7 +260,6 @@ class Tale:
     def _rebalances(self, row: MovedRow, never_dealt: str) -> Iterator[Line]:
         unused = row.generation == 0 and row.before in ("", EMPTY) and self.committed.known and not self.committed.offsets
         new = "; the group is new" if unused else ""
-        self.tally.causes.more((row.cause or "no cause").replace("_", " "))
         if self._held is not None and self._held.at == row.t and row.cause != "forced":
             self._held.append(f"{new} -> rebalance{never_dealt}")
             yield from self.flush()

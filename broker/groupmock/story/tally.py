@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ..rounds import Partition
-from .words import count, listed, offsets_text, seconds
+from ..rounds import Partition, Rebalance
+from .words import count, listed, offsets_text, rebalances_text, seconds
 
 KEYS: Final = 1000
 """At most this many different texts of one kind are counted separately; the rest are counted as "others"."""
@@ -27,6 +27,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.causes = Bounded()
+        self.first_joins = 0
         self.gone = Bounded()
         self.faults = Bounded()
         self.orders = Bounded()
@@ -34,7 +35,18 @@ class Tally:
         self.refusals = Bounded()
         self.first: int | None = None
         self._commits = Bounded()
+        self._number = 0
         self._last: dict[Partition, int] = {}
+
+    def rebalances(self, begun: Rebalance) -> None:
+        """Count a rebalance that has begun."""
+        if begun.number == self._number:
+            return
+        self._number = begun.number
+        if begun.first_join:
+            self.first_joins += 1
+        else:
+            self.causes.more((begun.cause or "no cause").replace("_", " "))
 
     def refused(self, who: str, api: str, error: str, t: int) -> None:
         self.refusals.more(f"{who}'s {api} {error}")
@@ -47,8 +59,9 @@ class Tally:
 
     def lines(self, joined: bool) -> Iterator[str]:
         """Yield the lines of the summary. `joined`: the group ever had members."""
-        if self.causes:
-            yield f"{count(self.causes.total(), 'rebalance')}: {_counted(self.causes)}"
+        if self.causes or self.first_joins:
+            causes = f": {_counted(self.causes)}" if self.causes else ""
+            yield f"{rebalances_text(self.first_joins, self.causes.total())}{causes}"
         if self.refusals:
             yield f"{self.refusals.total()} REFUSED, the first at {seconds(self.first or 0)}: {_counted(self.refusals)}"
         if self.odd:

@@ -59,6 +59,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def rebalances_text(first_joins: int, rebalances: int) -> str:
+    """Return how often a group rebalanced. A first join is a member's join of the empty group, which disturbs nobody and is no
+    rebalance of `rebalances`."""
+    later = count(rebalances, "rebalance") if rebalances else "no rebalance"
+    joins = "the first join" if first_joins == 1 else f"{first_joins} first joins"
+    return f"{joins} and {later}" if first_joins else later
+
+
 def listed(things: Sequence[str], noun: str = "more") -> str:
     """Return the things as "a, b and 5 more"."""
     shown = ", ".join(things[:MOST])

@@ -35,7 +35,8 @@ def sentence(comparison: Comparison) -> str:
 
 
 def _figures(timeline: Timeline, one: Group, other: Group) -> Iterator[Figure]:
-    yield _whole("rebalances", *(sum(each.ended is not None for each in group.rounds) for group in (one, other)))
+    for name, first in (("first joins", True), ("rebalances", False)):
+        yield _whole(name, *(sum(each.ended is not None and each.first_join == first for each in group.rounds) for group in (one, other)))
     yield _whole("generations", *(len(group.generations) for group in (one, other)))
     yield _whole("moved partitions", *(_moved(group) for group in (one, other)))
     before, after = (_unowned(timeline, group) for group in (one, other))

@@ -146,7 +146,7 @@ class GroupTrack:
             found.number, found.began, found.ended, found.ended_in or "", shortened(found.reason), text(found.cause),
             found.generation_before, found.generation_after, found.members_after,
             leader=label(found.leader) if found.leader else "",
-            last_joined=label(found.last_joined) if found.last_joined else "", moves=found.moved,
+            last_joined=label(found.last_joined) if found.last_joined else "", moves=found.moved, first_join=found.first_join,
             preparing=found.spent(PREPARING_REBALANCE, ASSIGNING), completing=found.spent(COMPLETING_REBALANCE, RECONCILING),
         )  # fmt: skip
 

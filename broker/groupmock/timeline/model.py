@@ -143,8 +143,15 @@ class Round(msgspec.Struct, omit_defaults=True):
     leader: str = ""
     last_joined: str = ""
     moves: int | None = 0
+    first_join: bool = False
     preparing: int = 0
     completing: int = 0
+
+    @property
+    def title(self) -> str:
+        """Return the words that name the rebalance in a picture."""
+        named = "first join" if self.first_join else "rebalance"
+        return named if self.ended is None else f"{named}, generation {self.generation_after}"
 
 
 class Stretch(msgspec.Struct, array_like=True):

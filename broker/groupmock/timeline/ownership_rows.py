@@ -71,17 +71,17 @@ def map_rows(timeline: Timeline, group: Group) -> Iterator[MapRow]:
 
 
 def _moves(timeline: Timeline, group: Group, end: int) -> Iterator[MapItem]:
-    """Yield what each rebalance moved, except of those before which nobody owned anything. Beside a rebalance that moved partitions, one
-    that moved none has no label, because there is room for one."""
+    """Yield what each rebalance moved, except of those that moved nothing before somebody owned a partition. Beside a rebalance that
+    moved partitions, one that moved none has no label, because there is room for one."""
     first = min((each.since for each in group.owners if OWNERSHIP[each.state] == OWNED), default=end)
-    over = [(each.ended, each) for each in group.rounds if each.ended is not None and each.began > first]
+    over = [(each.ended, each) for each in group.rounds if each.ended is not None and (each.began > first or each.moves)]
     beside = (end - timeline.sources[group.source].begin) // LABELS
     for place, (ended, each) in enumerate(over):
         told = "moves not known" if each.moves is None else f"{each.moves} moved"
         label = told if each.moves is None or len(over) <= LABELS // 2 else str(each.moves)
         near = [other for at, other in over[max(0, place - 1) : place + 2] if abs(at - ended) < beside]
         sign = "moved nothing" if each.moves == 0 and any(other.moves for other in near) else "moved"
-        yield MapItem(sign, ended, ended, f"rebalance {each.number}: {told}", label, moved=each.moves, why=each.reason)
+        yield MapItem(sign, ended, ended, f"{each.title}: {told}", label, moved=each.moves, why=each.reason)
 
 
 def _item(group: Group, stretch: Stretch, partition: str, labelled: bool, end: int) -> MapItem:

@@ -280,7 +280,7 @@ class SceneBuilder:
 
     def _round(self, each: Round, source: Source) -> Item:
         return self.item(
-            "rebalance", each.began, _end(each.ended, source), f"rebalance {each.number}", each.ended_in or "under way", why=each.reason,
+            "rebalance", each.began, _end(each.ended, source), each.title, each.ended_in or "under way", why=each.reason,
             cause=each.cause, generation=f"{each.generation_before} to {each.generation_after}", members=each.members, leader=each.leader,
             joined_last=each.last_joined,
             moved_partitions="not known" if each.moves is None else each.moves, preparing=each.preparing, completing=each.completing,

@@ -15,15 +15,16 @@ from ..rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED
 
 LIGHT: Final = {
     "ink": "#16191d", "quiet": "#555b63", "ground": "#ffffff", "soft": "#f4f6f8", "line": "#d4d8dd", "life": "#eceff2",
-    "bad": "#b3300a", "good": "#005a8d", "warn": "#8a5a00", "mark": "#0b5cad", "busy": "#fbf1dc",
+    "bad": "#b3300a", "good": "#005a8d", "warn": "#8a5a00", "mark": "#0b5cad", "busy": "#f1e9f7",
 }  # fmt: skip
 """The colours of a picture on a light ground, by their role."""
 DARK: Final = {
     "ink": "#e8eaed", "quiet": "#a7adb5", "ground": "#15181c", "soft": "#1f242a", "line": "#363c44", "life": "#252b32",
-    "bad": "#ff8f6b", "good": "#8fc7f0", "warn": "#f0c14b", "mark": "#7db9f5", "busy": "#332a18",
+    "bad": "#ff8f6b", "good": "#8fc7f0", "warn": "#f0c14b", "mark": "#7db9f5", "busy": "#33264a",
 }  # fmt: skip
 FORCED: Final = {
-    "ink": "CanvasText", "quiet": "CanvasText", "ground": "Canvas", "soft": "Canvas", "line": "GrayText", "life": "Canvas",
+    "ink": "CanvasText", "quiet": "CanvasText", "ground": "Canvas", "soft": "Canvas", "life": "Canvas",
+    "line": "color-mix(in srgb, CanvasText 30%, Canvas)",
     "bad": "CanvasText", "good": "CanvasText", "warn": "CanvasText", "mark": "Highlight", "busy": "Canvas",
 }  # fmt: skip
 """The colours of a picture for a user who has the browser force a palette. Shapes and words show the same facts."""
@@ -100,8 +101,12 @@ GLYPHS: Final = {
 }  # fmt: skip
 LEGEND: Final = {"Heartbeat": "Heartbeat, ConsumerGroupHeartbeat", "OffsetCommit": "OffsetCommit, TxnOffsetCommit"}
 STATES: Final = {
-    STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d", ASSIGNING: "#e69f00",
-    RECONCILING: "#56b4e9", DEAD: "#444444",
+    STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d", ASSIGNING: "#cc79a7",
+    RECONCILING: "#8a8f2a", DEAD: "#444444",
+}  # fmt: skip
+STATE_WORDS: Final = {
+    PREPARING_REBALANCE: "members join", COMPLETING_REBALANCE: "the leader's SyncGroup is awaited",
+    RECONCILING: "members give partitions up and get others",
 }  # fmt: skip
 ROW, CELL = (3, -3), (1, -1)
 PALE_TINT: Final = 0.35
@@ -143,9 +148,12 @@ SIGNS: Final[dict[str, Sign]] = {
     for sign in [
         Sign("life", (Part("full", "life"), Part("left", "ink")), (2, -2), (2, -2), LIFE, words="a member's stay in the group"),
         bar("band", "own", (-18, 15), "what a member owns, in the colour of its process", (-11, 10)),
-        *(bar(f"state {state}", colour, ROW) for state, colour in STATES.items()),
+        *(
+            bar(f"state {state}", colour, ROW, ": ".join((state, STATE_WORDS[state])) if state in STATE_WORDS else state)
+            for state, colour in STATES.items()
+        ),
         bar("state", "quiet", ROW),
-        Sign("rebalance", (Part("bottom", "quiet"), Part("bottom", "quiet")), ROW, ROW, BANDS, words="a rebalance"),
+        Sign("rebalance", (Part("full", "busy"), Part("edge", "", 1, "", "quiet")), ROW, ROW, BANDS, words="a rebalance"),
         Sign("generation", (Part("glyph", "ink", 1, TICK),), ROW, ROW, SPECIAL, "beside", 4, point=True, words="a generation"),
         Sign(OWNED, (Part("full", "own"),), CELL, CELL, BANDS, "inside", words="a partition, in the colour of the process that owns it"),
         Sign(
@@ -166,7 +174,7 @@ SIGNS: Final[dict[str, Sign]] = {
         ),
         Sign("moved nothing", (Part("glyph", "quiet", 1, DOT),), (3, 12), (3, 12), SPECIAL, point=True, words="a rebalance moved nothing"),
         bar("transaction", "#7a6fb0", ROW, "an open transaction"),
-        bar("commit", "#009e73", ROW, "it commits, until its markers are written"),
+        bar("commit", "#117a65", ROW, "it commits, until its markers are written"),
         bar("abort", "#d55e00", ROW, "it aborts, until its markers are written"),
         Sign("committed", (Part("glyph", "good", 1, TICKED),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="committed"),
         Sign("aborted", (Part("glyph", "", 1, CROSS, "bad"),), IN_EVENTS, IN_EVENTS, PINS, point=True, words="aborted"),

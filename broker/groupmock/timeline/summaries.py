@@ -16,7 +16,7 @@ from .model import Event, Group
 NAMED: Final = 3
 """At most this many rules are summed up in a sentence each; the others are counted."""
 DONE: Final = {
-    "hold": "held", "drop": "dropped", "swallow": "swallowed", "throttle": "throttled", "refuse": "refused", "duplicate": "duplicated",
+    "hold": "held back", "drop": "dropped", "swallow": "swallowed", "throttle": "throttled", "refuse": "refused", "duplicate": "duplicated",
     "truncate": "truncated", "garble": "garbled", "split": "split", "close": "ended by closing", "reset": "ended by a reset",
 }  # fmt: skip
 """Maps kinds of faults to what they did to a request or its answer."""

@@ -156,11 +156,12 @@ def _moves(facts: Facts) -> Sentence:
     parts = (moved, f"{begin}, {best} {other.moved} in {other.rebalances}{between}.")
     if one.each < WORTH_IT * other.each:
         return Sentence(parts, "Nothing to do: the protocols differ by less than a factor of two.")
-    # Fewer moves may be bought with partitions that wait for a lost member, as in Design II.
+    # Fewer moves may be bought with partitions that wait for a lost member, as in Design II. The last sentence ranks runs by that price,
+    # so no advice recommends it.
     dearer, now = other.unowned / other.rebalances, one.unowned / one.rebalances
     if dearer > now:
-        price = f"it moves less, but a rebalance leaves {_amount(dearer)} partition-seconds without an owner instead of {_amount(now)}"
-        return Sentence(parts, f"To do: weigh {best} for {_groups(one.groups)} of {worst}: {price}.")
+        price = f"a rebalance leaves {_amount(dearer)} partition-seconds without an owner instead of {_amount(now)}"
+        return Sentence(parts, f"Nothing to do: {best} moves less, but {price}.")
     return Sentence(parts, f"To do: try {best} in {_groups(one.groups)} of {worst}.")
 
 

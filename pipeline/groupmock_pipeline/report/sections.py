@@ -94,7 +94,14 @@ REBALANCES: Final = Section(
         Totals(
             ALL,
             (),
-            (Value("rebalances", "count(*)"), Value("groups", "count(distinct run, group)"), RUN_COUNT, MOVED, UNOWNED),
+            (
+                Value("first joins", f"count_if(not ({LATER}))"),
+                Value("rebalances", f"count_if({LATER})"),
+                Value("groups", "count(distinct run, group)"),
+                RUN_COUNT,
+                MOVED,
+                UNOWNED,
+            ),
         ),
         Totals(
             "First joins",

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from wcag import violations
 
 Open = Callable[..., Page]
-Keep = Callable[[Page, str], None]
+Keep = Callable[..., None]
 LOOKS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "crash": ("crash", {}),
     "bounce-eager": ("bounce-eager", {}),
@@ -39,11 +39,27 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 def test_axe_finds_nothing_in_the_picture_nor_in_the_table(see: Open, keep: Keep, look: str) -> None:
     name, how = LOOKS[look]
     page = see(name, **{"height": 960, **how})
-    keep(page, look)
+    keep(page, look, "width" in how)  # On a narrow screen one scrolls.
     page.click("#as-table")
     page.wait_for_selector("#body tr")
     page.locator("button.label").nth(2).focus()
     assert violations(page) == []
+
+
+def test_marks_are_seen_in_a_dark_palette_that_the_browser_forces(see: Open) -> None:
+    page = see("crash", forced_colors="active", color_scheme="dark")
+    light = page.evaluate("""() => {
+        const canvas = document.getElementById("canvas");
+        const row = Rows.rows.find((each) => each.kind === "moves");
+        const { data } = canvas.getContext("2d").getImageData(0, Draw.AXIS + row.y, canvas.width, row.h);
+        return row.items.map((item) => {
+            const x = Math.round(((item.a - Rows.whole.a) / (Rows.whole.b - Rows.whole.a)) * canvas.width);
+            const near = (place) => place % 4 === 0 && Math.abs(((place / 4) % canvas.width) - x) <= 4;
+            return data.filter((value, place) => near(place) && value > 200).length;
+        });
+    }""")
+    assert light
+    assert min(light) > 4
 
 
 def test_paper_shows_what_the_screen_shows(see: Open, keep: Keep) -> None:

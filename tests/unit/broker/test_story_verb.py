@@ -90,7 +90,7 @@ def test_of_a_packed_file_by_standard_input_it_is_the_same(
 def test_earlier_lines_are_left_out(path: Path, capsys: pytest.CaptureFixture[str], moment: str) -> None:
     """The journal lasts from 22:13:20 to 22:13:43, and a member's session expires 13 s after the start."""
     lines = told(capsys, path, "--since", moment)
-    assert lines[1].startswith("  2 rebalances in ") and lines[2].startswith("  Likely: ")
+    assert lines[1].startswith("  The first join and 1 rebalance in ") and lines[2].startswith("  Likely: ")
     assert {line.split()[0] for line in lines[3:-1]} == {"13.000"}
 
 

@@ -12,7 +12,7 @@ from groupmock.story.telling import tell
 # ruff: noqa: E501 (a story is compared as it is printed)
 STORY = """\
 g: Empty, generation 6, 0 members
-  5 rebalances in 43.0 s, 2 partitions moved. ben's connection ended at 30.0 s without LeaveGroup; t/1 was unread for 12.0 s (its session of 20000 ms expired at 38.0 s). In all, 12.0 partition-seconds were unread.
+  The first join and 4 rebalances in 43.0 s, 2 partitions moved. ben's connection ended at 30.0 s without LeaveGroup; t/1 was unread for 12.0 s (its session of 20000 ms expired at 38.0 s). In all, 12.0 partition-seconds were unread.
   Likely: ben#7Qbe's connection ended at 30.001 without LeaveGroup: nobody read t/1 until its session expired at 38.001
     0.000  ordered by the test: configure_group share.auto.offset.reset=earliest share.delivery.count.limit=3
     0.000  ordered by the test: produce topic=t partitions=0

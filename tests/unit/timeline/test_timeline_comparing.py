@@ -63,6 +63,6 @@ def test_a_comparison_is_in_the_picture_and_on_stderr(bounces: list[Path], tmp_p
     for name in ("out.svg", "out.html"):
         assert main(["timeline", *map(str, bounces), "--compare", "-o", str(tmp_path / name)]) == 0
         said = capsys.readouterr().err.splitlines()[-1]
-        assert said.startswith("scenario: rebalances ") and "moved partitions 32 -> 0 (-32)" in said
+        assert said.startswith("scenario: first joins 1 -> 1 (+0), rebalances ") and "moved partitions 32 -> 0 (-32)" in said
     assert said.replace(">", "&gt;") in (tmp_path / "out.svg").read_text()
     assert "<td>32</td><td>0</td><td>-32</td>" in (tmp_path / "out.html").read_text()

@@ -31,7 +31,7 @@ class CommitsWhatIsItsOwn(Rule):
         "the next JoinGroup, unless they were given to another member at once."
     )
     why = (
-        "The coordinator does not look: it overwrites what the new owner has committed. After the next rebalance records are read twice, "
+        "The coordinator does not look: it overwrites what the owner has committed. After the next rebalance records are read twice, "
         "or are never read."
     )
     source = ("clients.md#client-67", "KIP-429")

@@ -50,14 +50,14 @@ function removed(name) {
 // delay seconds=2: what it does, to what, how often.
 function inWords({ do: { kind, ...more }, when = {}, stage, times }) {
   const told = (fields) => Object.entries(fields).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(" ");
-  return [`${kind} ${told(more)}`.trim(), told(when) || "any call", stage && `at ${stage}`, times && `${times} times`].filter(Boolean).join(" \u00b7 ");
+  return [`${kind} ${told(more)}`.trim(), told(when) || "any call", stage && `at ${stage}`, times && (times === 1 ? "once" : `${times} times`)].filter(Boolean).join(" \u00b7 ");
 }
 
 // Lines that were broken for a file are one again.
 const paragraphs = (text) => text.replace(/([^\n])\n(?!\n)/g, "$1 ");
 
 function nearest({ spent, fired, near_miss: miss }) {
-  if (spent) return "spent";
+  if (spent) return "spent: it fired as often as it may";
   if (miss) return `${miss.call} at ${seconds(miss.t)} s: ${miss.failed.join("; ")}`;
   return fired ? "" : "no call came at its stage";
 }

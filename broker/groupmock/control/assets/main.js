@@ -1,6 +1,6 @@
 // The live page. It is told what may have changed (GET /events?form=changes) and asks for that; it acts by the routes that curl has too.
 import { Refused, Silent, ask, asCurl, listen, load, query, segment, setToken } from "./api.js";
-import { find, make, say, seconds } from "./dom.js";
+import { find, make, say } from "./dom.js";
 import { prepareFaults, showFaults } from "./faults.js";
 import { showFindings } from "./findings.js";
 import { showGroups, showMachine, showMembers } from "./groups.js";
@@ -48,7 +48,7 @@ async function look() {
 function show() {
   const { health } = state;
   const nodes = health.nodes.map((each) => (each.state === "running" ? "" : `node ${each.id} ${each.state}`)).filter(Boolean);
-  const told = [health.bootstrap, health.profile, `seed ${health.seed}`, `${health.nodes.length} ${health.nodes.length === 1 ? "node" : "nodes"}`, ...nodes, `${seconds(health.t)} s`];
+  const told = [health.bootstrap, health.profile, `seed ${health.seed}`, `${health.nodes.length} ${health.nodes.length === 1 ? "node" : "nodes"}`, ...nodes, `as of ${(health.t / 1e9).toFixed(1)} s`];
   say(find("cluster"), told.join(" \u00b7 "));
   showWelcome(health);
   showNotLetIn(health.not_let_in);

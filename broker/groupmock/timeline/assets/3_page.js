@@ -32,8 +32,15 @@ function beginPage(scene) {
   let pen = null;
   const ROLES = ["ink", "quiet", "ground", "soft", "line", "life", "bad", "good", "warn", "mark", "busy"];
   function colours() {
-    const style = getComputedStyle(document.documentElement);
-    return Object.fromEntries(ROLES.map((role) => [role, style.getPropertyValue(`--${role}`).trim()]));
+    // A bitmap apart from the page does not know the page's palette, so names such as CanvasText are resolved here.
+    const probe = document.body.appendChild(make("i"));
+    probe.style.forcedColorAdjust = "none";
+    const found = ROLES.map((role) => {
+      probe.style.color = `var(--${role})`;
+      return [role, getComputedStyle(probe).color];
+    });
+    probe.remove();
+    return Object.fromEntries(found);
   }
   function repaint() {
     pen = null;
@@ -217,6 +224,7 @@ function beginPage(scene) {
   }
 
   function tell({ what, result, facts }) {
+    find("details").classList.remove("waiting");
     find("what").textContent = result ? `${what}: ${result}` : what;
     find("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", String(value))]));
   }
@@ -262,7 +270,7 @@ function beginPage(scene) {
     const span = Math.min(Math.max(b - a, LEAST_NS), whole.b - whole.a);
     view.a = Math.min(Math.max(a, whole.a), whole.b - span);
     view.b = view.a + span;
-    find("span").textContent = `${Rows.seconds(Math.max(0, view.a))} s to ${Rows.seconds(view.b)} s`;
+    find("span").textContent = `${Rows.seconds(Math.max(0, view.a))} s to ${Rows.seconds(Math.min(view.b, Rows.scene.end))} s`;
     remember();
     stops();
     draw();
@@ -558,6 +566,7 @@ function beginPage(scene) {
   function welcome() {
     if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, and click to keep what is said of it here; or reach it with Tab"]] });
     else tell({ what: "Nothing to draw", result: "", facts: [["why", "no group is in these rows"]] });
+    find("details").classList.add("waiting");
   }
 
   // The picture as it is later, for a page that grows (groupmock's live page): what was seen is seen still; who saw the end sees the end.

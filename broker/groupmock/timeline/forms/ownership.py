@@ -45,7 +45,7 @@ class Panel(NamedTuple):
     @property
     def told(self) -> tuple[int, int | None, float]:
         """Return how many rebalances there were, how many partitions they moved, and for how many partition-seconds nobody owned one."""
-        over = [each for each in self.found.rebalances if each.ended is not None and each.ended > self.begin]
+        over = [each for each in self.found.rebalances if each.ended is not None and each.ended > self.begin and not each.first_join]
         moved = None if any(each.moved is None for each in over) else sum(each.moved or 0 for each in over)
         return len(over), moved, self.found.lasted(PALE, UNOWNED, begin=self.begin) / NS_PER_S
 
@@ -148,9 +148,11 @@ class _Sheet:
         """Explain the colours, and the states that the maps have."""
         x, y = 10.0, self._top
         entries: list[tuple[str, tuple[str, ...], str]] = [(OWNED, (name,), name) for name in self._colours]
-        entries += [(state, tuple(self._colours)[:1], words) for state, words in LEGEND if state in states]
+        entries += [(state, tuple(self._colours)[:3] if state == PALE else (), words) for state, words in LEGEND if state in states]
         for state, processes, words in entries:
-            yield self._painter.shape(state, processes, x, y + 8, 18, 12)
+            for place, process in enumerate(processes or ("",)):
+                wide = 18 / max(1, len(processes))
+                yield self._painter.shape(state, (process,), x + place * wide, y + 8, wide, 12)
             yield self._text(x + 23, y + 18, words, "s")
             x += 38 + 6.3 * len(words)
 

@@ -56,7 +56,7 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
         args = {"generation": state.generation, "members": state.members, "reason": state.reason, "cause": state.cause}
         yield _slice(process, STATES, state.state, state.since, state.until, end, args)
     for each in group.rounds:
-        yield _slice(process, ROUNDS, f"rebalance {each.number}", each.began, each.ended, end, msgspec.to_builtins(each))
+        yield _slice(process, ROUNDS, each.title, each.began, each.ended, end, msgspec.to_builtins(each))
     yield from (_instant(process, EVENTS, each) for each in group.events)
     yield from _ownership(timeline, process, group)
     for place, lane in enumerate(group.lanes):

@@ -55,7 +55,10 @@ def legend() -> str:
 def _legend(painter: Painter) -> Iterator[tuple[Sign, str]]:
     for sign in SIGNS.values():
         if sign.words:
-            drawn = painter.sign(sign, 11 if sign.point else 2, 18, 11 - 8, 16, 0)
+            # A sign in the colour of its process is shown in three colours, because it explains all of them.
+            own = any(part.fill == "own" for part in sign.parts)
+            places = [(2 + 6 * process, 6, process) for process in range(3)] if own else [(11 if sign.point else 2, 18, 0)]
+            drawn = "".join(painter.sign(sign, x, wide, 11 - 8, 16, process) for x, wide, process in places)
             yield sign, f'<svg width="22" height="22" viewBox="0 0 22 22" aria-hidden="true">{drawn}</svg>'
 
 
