@@ -36,7 +36,7 @@ from .guided.core_player import play as play_on_core
 from .guided.peer import Peer, parse_address
 
 PRINTED_STEP_MS = 20.0
-"""How long a step of a printed exchange takes, because a real broker must handle a request that is not awaited before the next member
+"""A step of a printed exchange takes this time, because a real broker must handle a request that is not awaited before the next member
 sends."""
 
 

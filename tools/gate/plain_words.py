@@ -25,7 +25,7 @@ from .syntax_trees import tree_of
 TREE: Final = Path(__file__).resolve().parents[2]
 ROOTS: Final = ("broker", "clients", "codec", "pipeline", "tools", "benchmarks", "docker", "tests")
 GENERATED: Final = ("codec/groupmock_codec/messages/", "tests/interop/", "docs/reference/")
-RIDDLE: Final = re.compile(r"(Who|Whoever|What|Of|As|By|Where)\b")
+RIDDLE: Final = re.compile(r"(Who|Whoever|Whose|What|Which|How|Of|As|By|Where)\b")
 """Matches the beginning of a docstring that has no subject, unless it asks a question."""
 FEWEST_WORDS: Final = 5
 LONGEST_SUBJECT: Final = 72

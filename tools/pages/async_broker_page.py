@@ -25,13 +25,13 @@ CALLS: Final = {"_ask", "_run", "_wait", "_command"}
 TWINS: Final = {"Undo": "AsyncUndo", "FaultBlock": "AsyncFaultBlock", "Faults": "AsyncBroker", "Broker": "AsyncBroker"}
 """Maps a class to its asynchronous counterpart."""
 BLOCKS: Final = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
-HEAD: Final = '''"""The twin of `Broker` with coroutines. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
+HEAD: Final = '''"""The methods of `Broker` are coroutines here. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations
 
 '''
 BROKER: Final = '''class AsyncBroker(AsyncCalls):
-    """The coroutine twin of `Broker`, with the same names. A property of `Broker` is a property here, and everything that calls the
+    """This class has the names of `Broker`. A property of `Broker` is a property here, and everything that calls the
     cluster is awaited: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before a coroutine is awaited.
     Python warns of a coroutine that was never awaited (RuntimeWarning), and mypy and pyright report it as an error (unused-coroutine,
     unused-awaitable, reportUnusedCoroutine)."""

@@ -128,8 +128,8 @@ class Hosting:
                 self.unload(turn, partition)
 
     def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
-        """Adopt the leaders (-1: none) of partitions that were created, from partition `first` on. The number of places stays: nothing
-        lives in partitions beyond it, and nothing can live in missing ones."""
+        """Adopt the leaders of created partitions, from partition `first` on. A leader of -1 means that a partition has none. The number
+        of partitions with coordinators does not change. Further partitions have no coordinators, and missing ones cannot have any."""
         self._topic_deleted = False
         wanted = {first + step: leader for step, leader in enumerate(leaders) if first + step < self.places}
         wanted.update(dict.fromkeys(range(first + len(leaders), self.places), NO_LEADER))

@@ -22,7 +22,8 @@ class Declaration(NamedTuple):
 
 
 def setting(name: str, about: str, lowest: int | None = None, highest: int | None = INT_MAX, choices: tuple[str, ...] = ()) -> Declaration:
-    """Declare a setting: its Kafka name, one sentence, inclusive bounds for numbers, the values a text may have."""
+    """Declare a setting by its name in Kafka and a sentence about it. The bounds of a number are inclusive; `choices` are the texts that
+    are allowed."""
     return Declaration(name, about, lowest, highest, choices)
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class AclRow(msgspec.Struct, frozen=True):
-    """A rule of the authorizer is told in Kafka's words: ALLOW or DENY, the principal, the operation, the resource with its pattern, and
-    the address from which it holds."""
+    """A row shows a rule of the authorizer in Kafka's words. `permission` is ALLOW or DENY, and `host` is the address from which the rule
+    holds."""
 
     permission: str
     principal: str

@@ -27,9 +27,9 @@ class RecordsInFlight(msgspec.Struct, frozen=True):
 
 
 class SharePartitionRow(msgspec.Struct, frozen=True):
-    """One partition as a share group sees it. All records before `start` are done; `end` is the first record that nobody got so far.
-    `acquired` counts the records that members have, and `lag` those that are not done, by the stored state (-1: nothing was stored).
-    `held`: a command holds the group's deliveries."""
+    """The state of one partition in a share group. All records before `start` are done; `end` is the offset of the first record that was
+    never delivered. `acquired` counts the records that members have acquired. `lag` counts the records that are not done by the stored
+    state, or is -1 if nothing was stored. `held` is True while a command holds the group's deliveries."""
 
     topic: str
     partition: int

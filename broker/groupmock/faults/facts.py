@@ -112,8 +112,8 @@ class Lookup(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Whose connection a call came in on: the name of the listener, whether it has `tls` and `sasl`, the principal, and whether the client
-    has `authenticated` itself by SASL."""
+    """The connection of a call has a listener, which has `tls` or `sasl` or none, and a principal. `authenticated`: the client has
+    authenticated itself by SASL."""
 
     listener: str = ""
     tls: bool = False

@@ -1,4 +1,4 @@
-"""The twin of `Broker` with coroutines. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
+"""The methods of `Broker` are coroutines here. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __tracebackhide__: Final = True
 
 
 class AsyncBroker(AsyncCalls):
-    """The coroutine twin of `Broker`, with the same names. A property of `Broker` is a property here, and everything that calls the
+    """This class has the names of `Broker`. A property of `Broker` is a property here, and everything that calls the
     cluster is awaited: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before a coroutine is awaited.
     Python warns of a coroutine that was never awaited (RuntimeWarning), and mypy and pyright report it as an error (unused-coroutine,
     unused-awaitable, reportUnusedCoroutine)."""

@@ -49,7 +49,7 @@ class Listeners(NamedTuple):
 
 
 class Ownership:
-    """Which member owns which partitions of a group. `first` maps each partition to the time (ns) when it was first owned. Memory grows
+    """The owners of the partitions of a group. `first` maps each partition to the time (ns) when it was first owned. Memory grows
     with members and partitions, but not with time if `forget` is called now and then. `listeners` are for a caller that keeps the
     history."""
 

@@ -42,7 +42,7 @@ BEFORE: Final = "a request before the SASL handshake: the client does not use SA
 
 
 class State(Enum):
-    """How far a connection has come."""
+    """The progress of the authentication on a connection."""
 
     NEW = auto()
     MECHANISM_CHOSEN = auto()

@@ -71,8 +71,8 @@ Where = tuple[str, int | None]
 
 
 class Limits(NamedTuple):
-    """How many items of each kind a picture keeps: marks of accepted heartbeats and commits, marks of all other requests, events, and
-    spans of time."""
+    """The numbers of items that a picture keeps at most: marks of accepted heartbeats and commits, marks of all other requests, events,
+    and spans of time."""
 
     routine: int
     special: int

@@ -97,7 +97,7 @@ NOT_LET_IN: Final = (
     "the client began a TLS renegotiation", "the client changed its SASL mechanism", "SASL ", "a request before the SASL handshake",
     "a request instead of the SASL token", "a second SASL handshake", "a second ApiVersions", "the session has ended", "frame length",
 )  # fmt: skip
-"""How the reasons begin for which TLS and SASL do not let a client in. They are counted like `STRANGERS`."""
+"""The reasons for which TLS and SASL do not let a client in begin with these words. They are counted like `STRANGERS`."""
 MOST_REASONS: Final = 100
 """At most this many different reasons are counted each for itself, because a peer may put any name into them."""
 

@@ -29,7 +29,7 @@ SETTLING_MS: Final = 10
 SESSION_MS, REBALANCE_MS = 6_000, 8_000
 """The session and rebalance timeouts that bound a run without clients."""
 LOOK_MS: Final = 500
-"""How often, in virtual ms, the calm phase checks whether everything has settled."""
+"""The calm phase checks at this interval of virtual time whether everything has settled."""
 
 
 def bound_ms(plan: SimulationPlan) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LATENCY_NS: Final = NS_PER_MS // 2
 """The time from writing to arrival, in either direction. Also what keeps a client from calling the driver while the driver is busy."""
 GLUED_NS: Final = 5 * NS_PER_MS
-"""How long requests wait for each other at most if they are to arrive together."""
+"""Requests that are to arrive together wait for each other for at most this time."""
 
 
 class SimulatedWire(Wire):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KEPT_FRAMES: Final = 40
 """The number of requests that are kept so that hostile peers can alter and repeat them."""
 LOOK_NS: Final = 250 * NS_PER_MS
-"""How often a run checks for a finding while time passes."""
+"""A run checks for a finding at this interval of virtual time."""
 KEPT_ROWS: Final = 400
 """The number of last rows that are kept for the story of a finding."""
 

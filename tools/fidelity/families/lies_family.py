@@ -16,7 +16,7 @@ from .consumers_family import INSTANCE, NAMES, Actions, ConsumersAuthor, Fields
 from .group_requests import PARTITIONS, commit_topics
 
 FORMS_MS: Final = 480
-"""How long a new classic group waits for its initial rebalance delay (settings_classes.BASE)."""
+"""A new classic group waits for this time, its initial rebalance delay (settings_classes.BASE) and a rest."""
 MISSING: Final = len(PARTITIONS) + 1
 BROKEN: Final = (
     b"", b"\0", b"\0\1", b"\0\1\0\0\0\1", b"\0\1\xff\xff\xff\xff", b"\0\0\0\0\0\0\0\0\0\5ab",

@@ -14,7 +14,7 @@ from .log_author import LogAuthor
 from .log_batches import STAMP_MS, broken, good, idempotent
 
 SETTLING_MS: Final = 700
-"""How long a broker may take to apply a controller's change, because nothing tells when it has."""
+"""A broker applies a controller's change within this time. No request tells when it has."""
 WAIT_MS: Final = 500
 KEPT: Final = {"retention.ms": "-1"}
 """The config of topics that keeps Kafka from deleting records by time, because their timestamps are of 2023."""

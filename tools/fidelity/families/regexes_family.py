@@ -25,7 +25,7 @@ EXPRESSIONS: Final = (
 )  # fmt: skip
 BROKEN: Final = ("(", "[", "*a", "a**", "(?!x)y", "a{2,1}", "\\")
 RESOLVES_MS: Final = 900
-"""How long Kafka may take to resolve expressions in the background, while many exchanges are played on a busy machine."""
+"""Kafka resolves expressions in the background within this time, also while many exchanges are played on a busy machine."""
 AGAIN_MS: Final = 10_500
 RESTS_MS: Final = 7_000
 """The longest time without such a pause, well below the 10 s, so that the two sides cannot differ in whether they are over."""

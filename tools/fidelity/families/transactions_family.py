@@ -17,7 +17,7 @@ READER: Final = "R"
 WAITER: Final = "W"
 ADMIN: Final = "O"
 JOIN_MS: Final = 480
-"""How long a group of one member waits for its initial rebalance delay (settings_classes.BASE)."""
+"""A group of one member waits for this time, its initial rebalance delay (settings_classes.BASE) and a rest."""
 LONG_MS: Final = 60_000
 LONGEST_MS: Final = 5000
 WAIT_MS: Final = 700

@@ -30,7 +30,7 @@ from ..generated.settings_classes import known as known_of
 from ..generated.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript, imagined
 
 STEP_MS = 2.0
-"""How long a step takes on the virtual clock unless the caller gives a time."""
+"""A step takes this time on the virtual clock unless the caller gives a time."""
 NEAR_MS = 50.0
 """A deadline this near may pass on a broker while a queued request is served, which the core serves at once."""
 

@@ -35,7 +35,7 @@ GUARD_MS: Final = 120.0
 HIGHEST_GUARD_MS: Final = 320.0
 """No step is sent this close to a deadline, even on a slow machine."""
 MARGIN_MS: Final = 60.0
-"""How much longer a broker may take to act on a deadline than its longest delay so far."""
+"""A broker may act on a deadline this much later than its longest delay so far."""
 PATIENCE_MS: Final = 5000.0
 QUIET_MS: Final = 3.0
 MOMENT_MS: Final = 10.0

@@ -22,7 +22,7 @@ from groupmock_clients.probe.stages.tcp_broker import NoBroker
 
 PATIENCE_S: Final = 5.0
 MUTE_S: Final = 0.4
-"""How long to wait for an answer that the guide does not expect, in seconds."""
+"""The guide waits for this many seconds for an answer that it does not expect."""
 MUTE_MS: Final = 3000
 
 LAST: Final = b"prob"

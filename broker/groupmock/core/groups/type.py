@@ -187,7 +187,7 @@ class GroupType:
 
     @abstractmethod
     def unload(self, turn: Turn, why: Why) -> None:
-        """Unload the group: refuse parked requests and stop every timer (SERVER-49)."""
+        """Refuse the delayed requests of a group whose coordinator moves away, and stop its timers (SERVER-49)."""
 
     @abstractmethod
     def die(self, turn: Turn, why: Why) -> None:

@@ -27,7 +27,7 @@ MOST_KEPT: Final = 1000
 
 
 class RecordRules(msgspec.Struct, frozen=True):
-    """How records are delivered to one group. `lock_ms` is the time that a member has for a record, `delivery_limit` the number of
+    """The rules of delivery to one group. `lock_ms` is the time that a member has for a record, `delivery_limit` the number of
     deliveries, and `max_locks` the number of records of a partition that may be in flight. `reset` says where a group begins that has
     no offset. `dead_letters` names the topic for rejected records, or is empty; with `copies` they keep key and value there."""
 

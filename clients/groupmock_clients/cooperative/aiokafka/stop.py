@@ -8,7 +8,7 @@ from typing import Any, Final
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 
 GRACE_S: Final = 1.0
-"""How many seconds a lookup of the coordinator that is in progress may still take."""
+"""The number of seconds that a look-up of the coordinator may still take if it is in progress."""
 
 
 async def stop_wholly(consumer: Any) -> None:

@@ -1,4 +1,4 @@
-"""How the probe reaches a broker: the security of its own connections, and the further listeners that exchanges about security name."""
+"""The probe reaches a broker by these settings: the security of its own connections, and the listeners of exchanges about security."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far times may deviate on a stage, in ms.
+    """The deviations that times may have on a stage, in ms.
 
     `quiet`: how long 'parked' listens. `at_once`: the latest time that counts as at once. `early` and `late`: allowances around an `after`.
     `patience`: how long a due answer is awaited. `eventually`: how long that word waits.
@@ -38,7 +38,7 @@ class Tolerance:
 
 
 class Opening(NamedTuple):
-    """How a connection is opened (`language.exchange.Connect`). `user` is the member's name for the broker, or None."""
+    """The options of a connection to be opened (`language.exchange.Connect`). `user` is the member's name for the broker, or None."""
 
     listener: str
     user: str | None = None

@@ -26,12 +26,12 @@ from .letting_in import let_in
 from .tcp_broker import CONNECT_SECONDS, NoBroker, TcpBroker
 
 QUIET_MS: Final = 100
-"""How long in ms no answer may arrive for a request to count as parked."""
+"""A request counts as parked if no answer arrives for this time in ms."""
 SEND_SECONDS: Final = 10
 NEW_USER_MS: Final = 3000
-"""How long a user who was made is refused at most."""
+"""A broker accepts a new user after this time in ms at the latest."""
 LOOK_MS: Final = 500
-"""How long a dialogue listens before it checks whether it should go on."""
+"""A dialogue listens for this time in ms before it checks whether it should go on."""
 
 
 @dataclass

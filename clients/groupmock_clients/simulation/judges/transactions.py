@@ -31,7 +31,7 @@ FENCED_SINCE: Final = 2
 (TX-30)."""
 NEW_SINCE: Final = 5
 GRACE_MS: Final = 2_500
-"""How long a transaction may stay open beyond its timeout, because plans let coordinators check for expired transactions every second."""
+"""A transaction may stay open for this time beyond its timeout, because coordinators look for expired transactions every second."""
 GONE, EMPTY, ONGOING = "", "Empty", "Ongoing"
 PREPARED: Final = {"PrepareCommit": "CompleteCommit", "PrepareAbort": "CompleteAbort"}
 IDLE: Final = frozenset((EMPTY, *PREPARED.values()))

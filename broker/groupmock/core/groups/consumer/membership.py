@@ -134,9 +134,9 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
 
 
 def fence(turn: Turn, group: Group, member: Member) -> None:
-    """Fence the member: remove it and add it again without its process, whose epoch becomes invalid (CG-22). Its partitions are free,
-    and it gets the epoch of a new target. That is computed at once, because an old target would leave it at the epoch that its process
-    knows (CG-106)."""
+    """Fence the process of a member, whose epoch becomes invalid (CG-22). The member is removed and added again, so that its partitions
+    are free. A new target is computed at once, because with the old target the member would keep the epoch that its process knows
+    (CG-106)."""
     timing.revoked(turn, group, member)
     group.give(member, {}, {})
     group.targets.pop(member.member_id, None)

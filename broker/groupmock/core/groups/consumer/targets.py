@@ -1,4 +1,5 @@
-"""Computes target assignments: when they are due, with which assignor, and from which input (CG-100 to CG-107; TargetAssignmentBuilder)."""
+"""Target assignments are computed here: this module decides when a target is due, and chooses the assignor and its input (CG-100 to
+CG-107; TargetAssignmentBuilder)."""
 
 from __future__ import annotations
 

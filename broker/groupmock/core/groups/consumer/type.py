@@ -117,7 +117,8 @@ class ConsumerGroup(Group):
         return None if member is None else str(member.progress)
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """Handle the group's timer: a session or another time limit of a member is over, or regular expressions are to be resolved."""
+        """Handle a timer of the group, which ends a session or another time limit of a member, or starts the resolution of regular
+        expressions."""
         if timer == "regex":
             if not self._is_deferred(turn, timer, subject):
                 turn.begin(lambda turn: subscription.resolve(turn, self, self.home.topics), self)
