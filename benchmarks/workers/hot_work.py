@@ -85,7 +85,9 @@ class Work:
         self.records = self.fetched = b""
         self.delay_ms = delay_ms
         self.clock = VirtualClock()
-        identity = Identity("hot", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (0, 1, 11, 12, 14, 18)))
+        served = {key: APIS[key].versions for key in (0, 1, 11, 12, 14, 18)}
+        ranges = tuple(ApiRange(key, each.lowest, each.highest) for key, each in served.items())
+        identity = Identity("hot", (Node(1, "h", 1),), ranges)
         self.core = core_of(Settings(group_initial_rebalance_delay_ms=delay_ms), identity, Random(1), 0)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(self.core, self.clock, Journal(header), NO_SLICES)

@@ -21,7 +21,7 @@ def ask() -> None:
 '''
 
 
-@pytest.mark.parametrize("docstring", ["Of one play.", "Who is gone is told so when it asks again.", "Hang up."])
+@pytest.mark.parametrize("docstring", ["Of one play.", "Who is gone is told so when it asks.", "How long a member sleeps.", "Hang up."])
 def test_a_riddle_and_a_fragment_are_refused(docstring: str) -> None:
     found = [*plain_words.docstrings("a.py", ast.parse(SOURCE.format(docstring=docstring)))]
     assert [text.name for text in found] == ["the module", "LIMIT", "ask"]
