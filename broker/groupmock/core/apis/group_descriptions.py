@@ -1,0 +1,118 @@
+"""ConsumerGroupDescribe (69) and ShareGroupDescribe (77) describe the groups whose coordinator assigns the partitions. They check and
+answer alike, and differ in their messages and in the parts of a group that are shown (CG-50 to CG-57, SG-50 to SG-52)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+
+from groupmock_codec import error_codes
+
+from ..authorizer.acl import DESCRIBE, GROUP, TOPIC
+from ..budget import Ration, fitting
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..log.topics import Topics
+    from ..turn import Turn
+
+GROUP_COST: Final = 9
+MEMBER_COST: Final = 8
+HIDDEN: Final = "The group has described topic(s) that the client is not authorized to describe."
+
+
+class DescribedMember(Protocol):
+    member_id: str
+    subscribed_topic_names: list[str]
+
+
+class Described(Protocol):
+    """The message about one group, which has the same fields in both APIs."""
+
+    error_code: int
+    group_id: str
+    authorized_operations: int
+
+    @property
+    def members(self) -> Sequence[DescribedMember]: ...
+
+
+D = TypeVar("D", bound=Described)
+
+
+class Kind(NamedTuple, Generic[D]):
+    """One of the two APIs. `cost` is the work for the partitions of a group, `topics_of` names the topics in a described group, and `name`
+    is for Kafka's error message."""
+
+    name: str
+    of: type[Any]
+    message: type[D]
+    cost: Callable[[Any], int]
+    describe: Callable[[Turn, Any, Topics], D]
+    topics_of: Callable[[D], Iterable[str]]
+
+
+def described(
+    kind: Kind[D], cluster: Cluster, request: Request, turn: Turn, group_ids: list[str], *, served: bool, with_operations: bool
+) -> list[D]:
+    """Describe each group, even one that is listed twice. Empty ids come first, the others by partition of the offsets topic. Without
+    `served` the cluster has no such groups."""
+    ration = _price(kind, cluster, turn, group_ids)
+    refused: Callable[..., D] = kind.message
+    if not served:
+        groups = [refused(group_id=each, error_code=error_codes.UNSUPPORTED_VERSION) for each in group_ids]
+    else:
+        denied = cluster.denied(turn, request, DESCRIBE, GROUP, group_ids)
+        groups = [refused(group_id=each, error_code=error_codes.GROUP_AUTHORIZATION_FAILED) for each in group_ids if each in denied]
+        allowed = [group_id for group_id in group_ids if group_id not in denied]
+        groups += [refused(group_id=each, error_code=error_codes.INVALID_GROUP_ID) for each in allowed if not each]
+        named = cluster.groups.in_order(turn, [group_id for group_id in allowed if group_id])
+        groups += [_described(kind, cluster, turn, request, group_id) for group_id in named]
+        if cluster.authorizer is not None:
+            groups = _without_hidden_topics(kind, cluster, turn, request, groups)
+    ration.take(0, size=sum(map(_size, groups)))
+    for group in groups:
+        if with_operations and not group.error_code:
+            group.authorized_operations = cluster.operations(request, GROUP, group.group_id)
+    return groups
+
+
+def _without_hidden_topics(kind: Kind[D], cluster: Cluster, turn: Turn, request: Request, groups: list[D]) -> list[D]:
+    """Refuse the groups in whose assignments or targets is a topic that the sender may not describe (SEC-118)."""
+    topics = [(group, dict.fromkeys(kind.topics_of(group))) for group in groups]
+    denied = cluster.denied(turn, request, DESCRIBE, TOPIC, (name for _, names in topics for name in names))
+    refused: Callable[..., D] = kind.message
+    code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    return [
+        refused(group_id=group.group_id, error_code=code, error_message=HIDDEN) if denied.intersection(names) else group
+        for group, names in topics
+    ]
+
+
+def _price(kind: Kind[D], cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
+    """Count the description of every member and partition, as often as their group is named, against the work limit of the request."""
+    ration = Ration(turn.settings)
+    ration.take_names(group_ids, GROUP_COST)
+    for group_id, times in Counter(group_ids).items():
+        group = cluster.groups.find(group_id)
+        if isinstance(group, kind.of):
+            ration.take(times * len(group.members), MEMBER_COST)
+            ration.take(times * kind.cost(group))
+    return ration
+
+
+def _size(group: Described) -> int:
+    return len(group.group_id) + sum(len(each.member_id) + sum(map(len, each.subscribed_topic_names)) for each in group.members)
+
+
+def _described(kind: Kind[D], cluster: Cluster, turn: Turn, request: Request, group_id: str) -> D:
+    error, group = cluster.groups.reach(group_id, request.node)
+    refused: Callable[..., D] = kind.message
+    if error:
+        return refused(group_id=group_id, error_code=error)
+    if isinstance(group, kind.of):
+        return kind.describe(turn, group, cluster.topics)
+    text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a {kind.name} group.")
+    return refused(group_id=group_id, error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=text)
