@@ -26,13 +26,13 @@ from typing import Final
 
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
-from groupmock.core.identity import ApiRange, Identity, Node
+from groupmock.core.identity import Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
 from groupmock.net.clock import VirtualClock
 from groupmock.net.driver import Driver
-from groupmock_codec import APIS
+from groupmock.rig.versions import every_version
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k27_write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
@@ -56,7 +56,7 @@ class Logs:
     """A driver with topics of one partition each."""
 
     def __init__(self) -> None:
-        identity = Identity("bench", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (0, 1, 18, 27)))
+        identity = Identity("bench", (Node(1, "h", 1),), every_version((0, 1, 18, 27)))
         # No coordinator is asked whether a producer may write (TX-95), because only the logs are measured.
         settings = Settings(transaction_partition_verification_enable=False)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)

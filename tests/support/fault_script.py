@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
-from groupmock.core.identity import ApiRange, Identity, Node
+from groupmock.core.identity import Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
@@ -16,10 +16,9 @@ from groupmock.net.clock import VirtualClock
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.consumer_member import ConsumerMember
-from groupmock.rig.versions import newest
+from groupmock.rig.versions import every_version, newest
 from groupmock.rig.wire import Unreadable
 from groupmock.rig.wire_rig import rig_header
-from groupmock_codec import APIS
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.declare import Message
 from groupmock_codec.error_codes import FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
@@ -35,10 +34,7 @@ STEPS: Final = 30
 IDENTITY: Final = Identity(
     "script",
     tuple(Node(number, "127.0.0.1", 9091 + number) for number in (1, 2)),
-    tuple(
-        ApiRange(key, APIS[key].versions.lowest, APIS[key].versions.highest)
-        for key in (1, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 22, 24, 68)
-    ),
+    every_version((1, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 22, 24, 68)),
 )
 
 

@@ -11,16 +11,17 @@ from groupmock.core.core import Core
 from groupmock.core.effects import Abandoned, Close, Effects, Lease, Replies, Reply
 from groupmock.core.environment import Environment
 from groupmock.core.events import Command, Disconnected, Event, Request
-from groupmock.core.identity import ApiRange, Identity, Node
+from groupmock.core.identity import Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.core.timers import Beats
+from groupmock.rig.versions import every_version
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
 
 IDENTITY = Identity(
     "stub",
     (Node(1, "127.0.0.1", 0),),
-    tuple(ApiRange(key, APIS[key].versions.lowest, APIS[key].versions.highest) for key in (3, 10, 11, 12, 14, 18)),
+    every_version((3, 10, 11, 12, 14, 18)),
 )
 
 

@@ -55,7 +55,6 @@ class TlsWire(Unbuffered):
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname="localhost") if context else None
         self.raw = self.text = b""
-        self.closed = False
         rig = house.rig
         self.connection = Connection(rig.driver, next(house.numbers), 1, "/127.0.0.1", 40_000, LISTENER)
         protocol = house.secured.protocol(self.connection, rig.driver, house.protocol)
@@ -66,15 +65,6 @@ class TlsWire(Unbuffered):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.raw += bytes(data)
         self.incoming.write(data)
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-    def is_closing(self) -> bool:
-        return self.closed
 
     def shake(self) -> str | None:
         """Do the client's part of the handshake. Return its error, or None."""

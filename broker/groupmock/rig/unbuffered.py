@@ -6,7 +6,21 @@ import asyncio
 
 
 class Unbuffered(asyncio.Transport):
-    """A transport that delivers everything at once, so that nothing is buffered or paused. Subclasses implement `write` and `close`."""
+    """A transport that delivers everything at once, so that nothing is buffered or paused. Subclasses implement `write`. `closed` says
+    that the server closed the connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         ...

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from groupmock_codec import APIS
 
 from ..config.profiles import DEFAULT, load
+from ..core.identity import ApiRange
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from groupmock_codec.declare import Message
 
 
@@ -24,3 +27,8 @@ def newest(key: int, message: Message, profile: str = DEFAULT) -> int:
     """Return the newest version that brokers of the profile serve and that has every field of the request. A commit that names its topic
     is not sent in a version that has topic ids, and an OffsetFetch of one group in none that has a list."""
     return APIS[key].request.newest(message, highest(key, profile))
+
+
+def every_version(keys: Iterable[int]) -> tuple[ApiRange, ...]:
+    """Return what a broker advertises that serves every version of these APIs."""
+    return tuple(ApiRange(key, APIS[key].versions.lowest, APIS[key].versions.highest) for key in keys)

@@ -46,7 +46,6 @@ class Wire(Unbuffered):
     def __init__(self) -> None:
         super().__init__()
         self.data = b""
-        self.closed = False
         self.reading = True
         self.side = ClientSide()
         self.connection: Connection
@@ -82,15 +81,6 @@ class Wire(Unbuffered):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if not self.closed:
             self.data += bytes(data)
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-    def is_closing(self) -> bool:
-        return self.closed
 
     def pause_reading(self) -> None:
         self.reading = False

@@ -13,13 +13,14 @@ from turns_of_loop import until
 
 from groupmock.config.limits import Limits
 from groupmock.core.core import core_of
-from groupmock.core.identity import ApiRange, Identity, Node
+from groupmock.core.identity import Identity, Node
 from groupmock.core.settings import Quirks, Settings
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
 from groupmock.net.clock import LoopClock, VirtualClock
 from groupmock.net.server import Server
 from groupmock.rig.replay import replay
+from groupmock.rig.versions import every_version
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
@@ -107,7 +108,7 @@ class Kitchen:
 
     def __init__(self, path: Any, header: Any, quirks: Quirks, clock: LoopClock | VirtualClock | None = None) -> None:
         identity = Identity(
-            "kitchen", (Node(1, "127.0.0.1", 0),), tuple(ApiRange(key, *APIS[key].versions) for key in (JOIN_GROUP, SYNC_GROUP))
+            "kitchen", (Node(1, "127.0.0.1", 0),), every_version((JOIN_GROUP, SYNC_GROUP))
         )
         settings = Settings(group_initial_rebalance_delay_ms=0, quirks=quirks)
         self.clock = clock or LoopClock()

@@ -13,7 +13,7 @@ from turns_of_loop import until
 from groupmock.config.limits import Limits
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
-from groupmock.core.identity import ApiRange, Identity, Node
+from groupmock.core.identity import Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
@@ -21,6 +21,7 @@ from groupmock.net.clock import LoopClock
 from groupmock.net.connection import FINISHED
 from groupmock.net.server import Server
 from groupmock.rig.kept_rows import KeptRows
+from groupmock.rig.versions import every_version
 from groupmock.rig.wire import AsyncClient
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import API_VERSIONS
@@ -47,7 +48,7 @@ class Pair:
 async def pair(header: Header) -> AsyncIterator[Pair]:
     clock, sink = LoopClock(), KeptRows()
     identity = Identity(
-        "pair", (Node(1, "127.0.0.1", 0), Node(2, "127.0.0.1", 0)), tuple(ApiRange(key, *APIS[key].versions) for key in APIS)
+        "pair", (Node(1, "127.0.0.1", 0), Node(2, "127.0.0.1", 0)), every_version(APIS)
     )
     core = core_of(Settings(group_initial_rebalance_delay_ms=3000), identity, Random(1), 0)
     server = Server(core, clock, Journal(header, [sink]), Limits())
