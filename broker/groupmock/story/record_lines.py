@@ -129,9 +129,14 @@ def _records(row: NoteRow, runs: Runs) -> str:
 
 def records_text(runs: Runs, topic: str, partition: int) -> str:
     """Return a name of the records: record 7 of orders/0, or records 3 to 9 and 12 of orders/0."""
+    return f"{'record' if _one(runs) else 'records'} {runs_text(runs)} of {text(topic)}/{partition}"
+
+
+def runs_text(runs: Runs) -> str:
+    """Return the offsets of records: 3 to 9, 12."""
     shown = [str(run[0]) if run[0] == run[1] else f"{run[0]} to {run[1]}" for run in runs[:MOST]]
     more = f" and {count(len(runs) - MOST, 'more run')}" if len(runs) > MOST else ""
-    return f"{'record' if _one(runs) else 'records'} {', '.join(shown)}{more} of {text(topic)}/{partition}"
+    return f"{', '.join(shown)}{more}"
 
 
 def _one(runs: Runs) -> bool:

@@ -40,6 +40,7 @@ from .group_track import Asking, GroupTrack, more_asking, more_events
 from .holdings import Room
 from .interned import Tables
 from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
+from .record_track import lasting_records
 from .said import unsaid
 from .summaries import RIGHT, fault_words
 from .thinning import Dots, S, Spans
@@ -61,7 +62,9 @@ OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
 """At most this many members of one LeaveGroup get a mark."""
-ROUTINE: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit"))
+ROUTINE: Final = frozenset(
+    ("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge")
+)
 WAITED: Final = frozenset(("over", "released"))
 """Actions of fault rows that say that a request goes on. They get no mark, because the line behind the request shows how long it waited."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
@@ -213,6 +216,7 @@ class TimelineBuilder(RowReader):
             for lane in group.lanes:
                 lane.bands = _lasting(lane.bands, begin)
             group.rounds = [each for each in group.rounds if each.ended is None or each.ended >= begin]
+            group.records = lasting_records(group.records, begin)
         return group
 
     def _left_out(self) -> Iterator[str]:
@@ -232,6 +236,8 @@ class TimelineBuilder(RowReader):
         lanes = sum(track.lanes.left_out for track in self._tracks.values())
         if self.transactions.left_out:
             yield f"{self.transactions.left_out} transactions and changes of transactional ids are not drawn"
+        if records := sum(track.records.left_out for track in self._tracks.values()):
+            yield f"{records} changes of records in flight are not drawn"
         if states:
             yield f"{states} changes of state are not drawn"
         if lanes:
@@ -375,6 +381,8 @@ class TimelineBuilder(RowReader):
     @takes
     def _note(self, row: NoteRow) -> None:
         self.transactions.note(row)
+        if (group := row.fields.get("group")) is not None and row.what.startswith("records_") and (track := self._track(group)) is not None:
+            track.records.note(row)
         if row.what == NODE_STALLED:
             self._stalled[row.node] = Event(row.t, row.t, "note", f"node {row.node} stalls", facts(row.fields))
         elif row.what == NODE_RESUMED:

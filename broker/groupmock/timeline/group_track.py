@@ -14,11 +14,12 @@ from ..journal.rows import MovedRow
 from ..rounds import GroupFold, Rebalance
 from ..rounds.group_fold import LIVES_ON
 from ..rounds.rebalance_model import Generation
-from ..story.words import shortened, text
+from ..story.words import member_text, shortened, text
 from .holdings import Holdings, Room
 from .interned import Tables
 from .lanes import BEFORE, Lanes
 from .model import OK, Event, GenerationFacts, Group, Lane, Life, Mark, Round, State
+from .record_track import RecordTrack
 from .said import Unsaid
 from .thinning import Dots
 from .words import by_number
@@ -51,13 +52,14 @@ def more_events(old: Event, new: Event) -> None:
 
 
 class GroupTrack:
-    """The history of one group, from which the picture is made. `lanes` and `holdings` are fed directly; the rest comes by `moved`,
-    `over` and `generation`."""
+    """The history of one group, from which the picture is made. `lanes`, `holdings` and `records` are fed directly; the rest comes by
+    `moved`, `over` and `generation`."""
 
     def __init__(self, name: str, tables: Tables, room: Room) -> None:
         self.name = name
         self.lanes = Lanes()
         self.holdings = Holdings(name, tables, room, self.lanes.place)
+        self.records = RecordTrack()
         self.left_out = 0
         self._tables = tables
         self._states: list[State] = []
@@ -120,6 +122,10 @@ class GroupTrack:
             process = self._process(process_of[lane.member_id]) if lane.member_id in process_of else -1
             found.lanes.append(structs.replace(lane, process=process, bands=bands, marks=marks[place], events=befell[place]))
         found.events.sort(key=lambda each: each.at)
+        found.records = self.records.lanes(
+            lambda member: self.lanes.label(member) if self.lanes.known(member) is not None else member_text(member),
+            lambda member: self._process(process_of[member]) if member in process_of else -1,
+        )
         found.owners = self.holdings.stretches(self._process, begin)
         found.processes = [text(each) for each in self._processes]
         found.name = text(self.name)
@@ -132,6 +138,7 @@ class GroupTrack:
         if self._last is not None and self._last.ended is not None and self._last.ended < before:
             self._last = None
         self._generations = [each for each in self._generations if each.began >= before]
+        self.records.forget(before)
 
     def _ended(self) -> list[Round]:
         last = [] if self._last is None or len(self._rounds) >= MOST_STATES else [self._round(self._last)]

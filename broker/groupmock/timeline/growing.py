@@ -16,6 +16,7 @@ from ..version import __version__
 from .builder import BothDots, Limits, TimelineBuilder
 from .interned import Tables
 from .model import APIS, EXPECTED, WAITS, Group, Lane, Mark, Source, Timeline
+from .record_track import lasting_records
 from .said import said
 
 MOST_SETS: Final = 5_000
@@ -94,6 +95,7 @@ class Growing(TimelineBuilder):
         found.rounds = [each for each in found.rounds if each.ended is None or each.ended >= begin]
         found.generations = [each for each in found.generations if each.began >= begin]
         found.events = [each for each in found.events if each.until >= begin]
+        found.records = lasting_records(found.records, begin)
         self._seen_lanes(found, begin)
         return found
 

@@ -13,7 +13,10 @@ import msgspec
 
 from ..rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED
 
-APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat")
+APIS: Final = (
+    "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat",
+    "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge",
+)  # fmt: skip
 """The APIs whose requests are drawn as marks; `Mark.api` is an index into this tuple."""
 OK: Final = "ok"
 """The result of a mark whose answer arrived without an error."""
@@ -165,11 +168,42 @@ class Stretch(msgspec.Struct, array_like=True):
     processes: list[int]
 
 
+class Possession(msgspec.Struct, array_like=True):
+    """The records of a partition that a member of a share group had acquired for some time: their number, and their offsets in words."""
+
+    since: int
+    until: int | None
+    number: int
+    records: str
+
+
+class RecordEvent(msgspec.Struct, array_like=True):
+    """An event says what became of records. `kind` is again, lost, archived or accepted (`record_track`)."""
+
+    at: int
+    kind: str
+    label: str
+    title: str
+    why: str = ""
+
+
+class RecordLane(msgspec.Struct, omit_defaults=True):
+    """The records of one partition that one member of a share group had. `process` is an index into `Group.processes`, or -1 for a member
+    that only fetches."""
+
+    partition: str
+    member_id: str
+    label: str = ""
+    process: int = -1
+    spans: list[Possession] = []
+    events: list[RecordEvent] = []
+
+
 class Group(msgspec.Struct, omit_defaults=True):
     """A group of a journal; `source` is an index into `Timeline.sources`. Lanes are in the order in which their members were first
     seen. A process is named by its instance id or client id and is the same when it comes back as another member. `processes` are in the
     order of their names, those that came after the first picture of a run last. `owners` is the ownership map, and `headline` says in a few
-    sentences what happened and what it cost."""
+    sentences what happened and what it cost. `records` are those that members of a share group had in flight."""
 
     name: str
     source: int
@@ -181,6 +215,7 @@ class Group(msgspec.Struct, omit_defaults=True):
     lanes: list[Lane] = []
     events: list[Event] = []
     headline: str = ""
+    records: list[RecordLane] = []
 
 
 class Transaction(msgspec.Struct, omit_defaults=True):

@@ -23,6 +23,7 @@ from .model import (
     Lane,
     Life,
     Mark,
+    RecordLane,
     Round,
     Source,
     State,
@@ -40,7 +41,7 @@ FACTS: Final = {
     "preparing": "lasted", "completing": "lasted", "protocol": "text", "told": "text", "plan taken": "text",
     "answered after": "lasted", "slowest answer after": "lasted", "request": "text", "answer": "text", "row": "number", "details": "text",
     "times": "number", "rows": "text", "member id": "text", "client id": "text", "static id": "text", "client library": "text",
-    "host": "text", "transactional id": "text",
+    "host": "text", "transactional id": "text", "records": "text",
 }  # fmt: skip
 """Maps the names of facts to what their values are: an index into `Scene.texts`, a number, or a number of ns."""
 PLACES: Final = {name: place for place, name in enumerate(FACTS)}
@@ -258,6 +259,11 @@ class SceneBuilder:
         if group.events:
             self.add("events", "events", place, of, [self._event(each, " row") for each in group.events])
         self._map(group, place)
+        for records in group.records:
+            items = [*self._records(records, source)]
+            title = f"{records.partition} records, {records.label}"
+            key = f"{records.partition} {records.member_id}"
+            self.add("records", title, place, of, items, 36, 36, key=key, words=f"records in flight {records.member_id}")
         self._lanes(group, place, source)
 
     def _state(self, state: State, source: Source) -> Item:
@@ -296,6 +302,16 @@ class SceneBuilder:
                 for each in row.items
             ]  # fmt: skip
             self.add(row.kind, row.title, place, group.source, items, row.high, row.high, under=self._key("topic", row.under, place))
+
+    def _records(self, lane: RecordLane, source: Source) -> Iterator[Item]:
+        for each in lane.spans:
+            what, open_end = f"{lane.label} has {count(each.number, 'record')}", "" if each.until is not None else "to the end"
+            yield self.item(
+                "records", each.since, _end(each.until, source), what, open_end, f"has {each.records}", lane.process,
+                partitions=lane.partition, records=each.records,
+            )  # fmt: skip
+        for told in lane.events:
+            yield self.item(f"records {told.kind}", told.at, told.at, told.title, "", told.label, partitions=lane.partition, why=told.why)
 
     # -- the lanes of the members
 

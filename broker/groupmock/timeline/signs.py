@@ -93,13 +93,24 @@ OUTWARDS: Final = "M-5 0H4M1-4L5 0L1 4"
 STRUCK: Final = "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0M-3-3L3 3M-3 3L3-3"
 TO_AND_FRO: Final = "M-5-2H4L1-5M5 2H-4L-1 5"
 DOT: Final = "M-1.5-1.5H1.5V1.5H-1.5Z"
+BACK, CRATE, HOOK = "M5 0H-4M-1-4L-5 0L-1 4", "M-5-5H5V5H-5ZM-5-5L5 5M-5 5L5-5", "M-4 0L-1 3L4-3"
+ROUND: Final = "M4 1.5A4.3 4.3 0 1 1 3.3-2.8M4-6V-2H0"
+OPEN_BOX: Final = "M-4-4H4V4H-4ZM-2.5-2.5V2.5H2.5V-2.5Z"
 DIAMOND, BOX, FLAG = "M0-8L8 0L0 8L-8 0Z", "M-6-6H6V6H-6Z", "M-6 9V-6H7V5H-6"
 SMALL: Final = "M0-2L3.5 4L-3.5 4Z"
 GLYPHS: Final = {
     "JoinGroup": TRIANGLE, "SyncGroup": SQUARE, "Heartbeat": STROKE, "OffsetCommit": CIRCLE, "LeaveGroup": DOWN, "TxnOffsetCommit": CIRCLE,
-    "ConsumerGroupHeartbeat": STROKE,
+    "ConsumerGroupHeartbeat": STROKE, "ShareGroupHeartbeat": STROKE, "ShareFetch": OPEN_BOX, "ShareAcknowledge": CIRCLE,
 }  # fmt: skip
-LEGEND: Final = {"Heartbeat": "Heartbeat, ConsumerGroupHeartbeat", "OffsetCommit": "OffsetCommit, TxnOffsetCommit"}
+EXPLAINED: Final = {
+    "TxnOffsetCommit": "OffsetCommit", "ConsumerGroupHeartbeat": "Heartbeat", "ShareGroupHeartbeat": "Heartbeat",
+    "ShareAcknowledge": "OffsetCommit",
+}  # fmt: skip
+"""Maps an API to the one whose sign it has."""
+LEGEND: Final = {
+    "Heartbeat": "Heartbeat, ConsumerGroupHeartbeat, ShareGroupHeartbeat",
+    "OffsetCommit": "OffsetCommit, TxnOffsetCommit, ShareAcknowledge",
+}  # fmt: skip
 STATES: Final = {
     STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d", ASSIGNING: "#cc79a7",
     RECONCILING: "#8a8f2a", DEAD: "#444444",
@@ -112,6 +123,7 @@ ROW, CELL = (3, -3), (1, -1)
 PALE_TINT: Final = 0.35
 TICK: Final = "M-.5-6H.5V6H-.5Z"
 IN_EVENTS: Final = (5, 13)
+RECORDS: Final = (3, 12)
 
 
 def bar(name: str, colour: str, box: tuple[int, int], words: str = "", low: tuple[int, int] | None = None, layer: int = BANDS) -> Sign:
@@ -125,12 +137,12 @@ def _mark(api: str, result: str) -> Sign:
     glyph = Part("glyph", colour, 1, GLYPHS[api]) if result == "ok" else Part("glyph", "ground", 1, GLYPHS[api], colour)
     # In forced colours all roles have one colour, so the inside tells the results apart.
     inside = {"no": (Part("glyph", "", 1, CROSS, "ink"),), "open": (Part("glyph", colour, 1, DOT),)}.get(result, ())
-    explained = {"TxnOffsetCommit": "OffsetCommit", "ConsumerGroupHeartbeat": "Heartbeat"}.get(api, api)
+    explained = EXPLAINED.get(api, api)
     words = {
         ("JoinGroup", "led"): "told to join (again)",
         ("JoinGroup", "open"): "no answer so far",
         ("JoinGroup", "no"): "refused, lost or abandoned",
-    }.get((api, result), "" if result != "ok" or api in ("TxnOffsetCommit", "ConsumerGroupHeartbeat") else LEGEND.get(api, api))
+    }.get((api, result), "" if result != "ok" or api in EXPLAINED else LEGEND.get(api, api))
     layer = ROUTINE if result == "ok" and api not in ("JoinGroup", "SyncGroup", "LeaveGroup") else SPECIAL
     legend = (f"{explained} ok", *((f"JoinGroup {result}",) if result != "ok" else ()))
     return Sign(f"{api} {result}", (glyph, *inside), (3, 12), (1, 9), layer, tail=colour, point=True, words=words, legend=legend)
@@ -182,6 +194,23 @@ SIGNS: Final[dict[str, Sign]] = {
             "held back", (Part("full", "ground"), Part("full", "behind"), Part("edge", "", 1, "", "warn")), ROW, ROW, BANDS, "inside",
             words="records behind the last stable offset",
         ),
+        Sign(
+            "records", (Part("full", "ground"), Part("full", "own", TINT), Part("left", "own")), (-18, 15), (-18, 15), BANDS, "inside",
+            words="records that a member has acquired",
+        ),
+        Sign(
+            "records again", (Part("glyph", "", 1, ROUND, "warn"),), RECORDS, RECORDS, PINS, "beside", 9, point=True,
+            words="records are delivered again",
+        ),
+        Sign(
+            "records lost", (Part("glyph", "", 1, BACK, "warn"),), RECORDS, RECORDS, PINS, "beside", 9, point=True,
+            words="released, or the lock ended: available again",
+        ),
+        Sign(
+            "records archived", (Part("glyph", "", 1, CRATE, "bad"),), RECORDS, RECORDS, PINS, "beside", 9, point=True,
+            words="archived without being accepted",
+        ),
+        Sign("records accepted", (Part("glyph", "", 1, HOOK, "good"),), RECORDS, RECORDS, SPECIAL, point=True, words="accepted"),
         *(_mark(api, result) for api in GLYPHS for result in ("ok", "led", "open", "no")),
         Sign("left", (Part("glyph", "", 1, OUTWARDS, "ink"),), (3, 12), (1, 9), SPECIAL, point=True, words="left by itself"),
         Sign(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from confluent_kafka import ShareConsumer
 from crowd import Crowd
 from page_visit import Visit, until
 from playwright.sync_api import Page
@@ -430,3 +431,25 @@ def test_clients_that_were_not_let_in_are_told_with_the_remedy(broker: Broker, v
         until(page, "() => document.querySelectorAll('#not-let-in li').length === 1")
     assert "Set security.protocol to PLAINTEXT" in page.locator("#not-let-in").inner_text()
     assert violations(page) == []
+
+
+def test_records_of_a_share_group_are_shown_and_their_locks_expire(broker: Broker, visit, keep: Keep) -> None:
+    broker.configure_group("workers", {"share.auto.offset.reset": "earliest"})
+    for partition in range(3):
+        broker.produce("orders", b"x", partition=partition)
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": "workers", "share.acknowledgement.mode": "explicit"}
+    worker = ShareConsumer(settings | {"client.id": "anna"})
+    worker.subscribe(["orders"])
+    taken: list[Any] = []
+    while not taken:
+        taken += worker.poll(timeout=0.1)
+    page = visit(height=1400).page
+    until(page, "() => [...document.querySelectorAll('#record-rows td.state')].some((cell) => cell.textContent === 'acquired')")
+    assert page.text_content("#record-rows tr td:nth-child(5)") == "anna"
+    keep(page, "share-group")
+    page.click("#expire-locks")
+    until(page, "() => [...document.querySelectorAll('#record-rows td.state')].every((cell) => cell.textContent === 'available')")
+    until(page, "() => document.getElementById('records-head').textContent === 'Records in flight (0 acquired)'")
+    for message in taken:
+        worker.acknowledge(message)
+    worker.close()

@@ -75,7 +75,7 @@ export function partitions(assignment) {
 // The end of a member id that the story and the log call it by: anna#d7e8.
 export function called(member) {
   const id = member.member_id;
-  const unique = /([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.exec(id);
   const name = member.group_instance_id || member.client_id;
-  return unique && name ? `${name}#${unique[1].slice(0, 4)}` : id;
+  const rest = name && id.startsWith(name) ? id.slice(name.length).replace(/^-+/, "") : id;
+  return name ? `${name}#${rest.slice(0, 4)}` : id.slice(0, 12);
 }

@@ -44,7 +44,8 @@ export function showMachine(states, group, details) {
     made.append(make("dt", name), make("dd"));
     return made;
   }, (pair, [, value]) => say(pair.lastChild, value));
-  for (const id of ["hold", "rebalance"]) find(id).disabled = !group;
+  find("hold").disabled = !group || !find("hold-state").value; // a share group has no state to be held in
+  find("rebalance").disabled = !group;
   find("release").disabled = !group?.held;
 }
 

@@ -6,6 +6,7 @@ import { showFindings } from "./findings.js";
 import { showGroups, showMachine, showMembers } from "./groups.js";
 import { keys } from "./keys.js";
 import { fieldOf, prepareMessages, tellBeside } from "./messages.js";
+import { showRecords } from "./records.js";
 import { filterTail, follow, pauseTail } from "./tail.js";
 import { showTransactions } from "./transactions.js";
 import { sample } from "./trend.js";
@@ -17,7 +18,7 @@ const PICTURE_MS = 1000;
 const AROUND_NS = 1e9; // before and after a moment that is shown
 const LAGS = 8; // groups whose lag is asked for, chosen or not
 
-const state = { health: null, groups: [], chosen: null, details: null, lag: null, states: {}, faults: [], findings: null, member: null, transactions: [], transaction: null, inside: null, paused: false };
+const state = { health: null, groups: [], chosen: null, details: null, lag: null, records: null, states: {}, faults: [], findings: null, member: null, transactions: [], transaction: null, inside: null, paused: false };
 
 // -- what there is
 
@@ -40,6 +41,7 @@ async function look() {
   sample(health.t, new Map(found));
   state.lag = found.find(([name]) => name === state.chosen)?.[1] ?? null;
   state.details = state.chosen == null ? null : await ask("GET", `${ofGroup(state.chosen)}?story=false`).catch(gone);
+  state.records = group()?.type === "share" ? await ask("GET", ofGroup(state.chosen, "/in-flight")).catch(gone) : null;
   if (!transactions.some((each) => each.transactional_id === state.transaction)) state.transaction = null; // it was forgotten
   state.inside = state.transaction == null ? null : await ask("GET", `${ofTransaction(state.transaction)}?story=false`).catch(gone);
   show();
@@ -55,6 +57,7 @@ function show() {
   showGroups(state.groups, state.chosen, (chosen) => choose(chosen.group_id));
   showMachine(state.states, group(), state.details);
   showMembers(state.details, state.lag, state.member, (member) => { state.member = member.member_id; show(); });
+  showRecords(group(), state.records, state.details?.group.members ?? []);
   showTransactions(state.transactions, state.transaction, state.inside, (each) => { state.transaction = each.transactional_id; show(); again(); });
   showFaults(state.faults, act);
   showFindings(state.findings, choose, goTo);
@@ -89,7 +92,7 @@ function goTo(name, at) {
 }
 
 function choose(name) {
-  Object.assign(state, { chosen: name, details: null, lag: null, member: null });
+  Object.assign(state, { chosen: name, details: null, lag: null, records: null, member: null });
   drawn = 0;
   again();
   picture();
@@ -258,6 +261,7 @@ async function copy(control) {
 }
 
 const steer = (id, body) => state.chosen != null && act(find(id), "POST", ofGroup(state.chosen, `/${id}`), body);
+const steerRecords = (id, path) => state.chosen != null && act(find(id), "POST", ofGroup(state.chosen, `/${path}`));
 const steerTransaction = (word) => state.transaction != null && act(find(`transaction-${word}`), "POST", ofTransaction(state.transaction, `/${word}`));
 const steerMember = (word) => state.member != null && steer(word, { member: state.member });
 
@@ -279,6 +283,8 @@ const press = (id) => () => { if (!find(id).disabled) find(id).click(); };
 const CLICKS = {
   hold: () => steer("hold", { state: find("hold-state").value }), release: () => steer("release"), rebalance: () => steer("rebalance"),
   expire: () => steerMember("expire"), freeze: () => steerMember("freeze"), thaw: () => steerMember("thaw"),
+  "expire-locks": () => steerRecords("expire-locks", "locks/expire"), "hold-deliveries": () => steerRecords("hold-deliveries", "deliveries/hold"),
+  "resume-deliveries": () => steerRecords("resume-deliveries", "deliveries/resume"),
   copy: () => copy(find("copy")),
   "save-picture": () => download(find("save-picture"), `/v1/timeline/${segment(state.chosen)}/page${query({ seconds: find("window").value })}`, "groupmock-timeline.html"),
   "save-journal": () => download(find("save-journal"), "/v1/journal/file", "groupmock-journal.jsonl"),

@@ -14,11 +14,11 @@ import msgspec
 
 from ...rounds import OWNED
 from ...text.printable import ascii_json
-from ..model import APIS, OK, Event, Group, Lane, Mark, Timeline
+from ..model import APIS, OK, Event, Group, Lane, Mark, RecordLane, Timeline
 from ..ownership_rows import map_rows
 from ..words import held_text
 
-STATES, ROUNDS, EVENTS, FIRST_LANE, FIRST_PARTITION = 1, 2, 3, 10, 100_000
+STATES, ROUNDS, EVENTS, FIRST_LANE, FIRST_PARTITION, FIRST_RECORDS = 1, 2, 3, 10, 100_000, 200_000
 """The numbers that the rows of a group have as threads of the trace."""
 THREADS: Final = {STATES: "group state", ROUNDS: "rebalances", EVENTS: "events of the group"}
 PARKED_NS: Final = 1_000_000
@@ -59,6 +59,8 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
         yield _slice(process, ROUNDS, each.title, each.began, each.ended, end, msgspec.to_builtins(each))
     yield from (_instant(process, EVENTS, each) for each in group.events)
     yield from _ownership(timeline, process, group)
+    for thread, records in enumerate(group.records, FIRST_RECORDS):
+        yield from _records(process, thread, records, end)
     for place, lane in enumerate(group.lanes):
         yield from _lane(timeline, process, FIRST_LANE + place, lane, end)
 
@@ -72,6 +74,15 @@ def _ownership(timeline: Timeline, process: int, group: Group) -> Iterator[Trace
         for each in row.items:
             name = each.owners if each.sign == OWNED else each.what
             yield _slice(process, thread, name, each.since, each.until, each.until, {"state": each.sign, "owners": each.owners})
+
+
+def _records(process: int, thread: int, lane: RecordLane, end: int) -> Iterator[Trace]:
+    """Yield the records of one partition that a member of a share group had, below the partitions."""
+    yield _meta("thread_name", process, thread, name=f"{lane.partition} records, {lane.label}")
+    yield _meta("thread_sort_index", process, thread, sort_index=EVENTS)
+    for each in lane.spans:
+        yield _slice(process, thread, each.records, each.since, each.until, end, {"records": each.number, "member_id": lane.member_id})
+    yield from (_mark(process, thread, each.title, each.at, {"why": each.why}) for each in lane.events)
 
 
 def _lane(timeline: Timeline, process: int, thread: int, lane: Lane, end: int) -> Iterator[Trace]:
