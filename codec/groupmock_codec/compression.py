@@ -7,7 +7,8 @@ import zlib
 from typing import Final
 
 from . import error_codes
-from .error_codes import error_name
+from .refused_records import OverLimit as OverLimit
+from .refused_records import RecordsError as RecordsError
 
 NONE: Final = 0
 GZIP: Final = 1
@@ -18,27 +19,6 @@ MOST_MEMBERS: Final = 16
 """The largest number of members of a gzip stream that are decompressed. What follows a member is copied to look at the next, and stock
 producers write one."""
 MAX_DECOMPRESSED: Final = 104_857_600
-
-
-class RecordsError(ValueError):
-    """A log refuses records with an error code of Kafka. `error_code` is Kafka's answer for the partition."""
-
-    def __init__(self, error_code: int, reason: str) -> None:
-        super().__init__(f"{error_name(error_code)}: {reason}")
-        self.error_code, self.reason = error_code, reason
-
-    def __reduce__(self) -> tuple[type[RecordsError], tuple[int, str]]:
-        return type(self), (self.error_code, self.reason)
-
-
-class OverLimit(RecordsError):
-    """The records would cost more than their reader allows. A Java producer splits its batch after MESSAGE_TOO_LARGE."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(error_codes.MESSAGE_TOO_LARGE, reason)
-
-    def __reduce__(self) -> tuple[type[OverLimit], tuple[str]]:  # type: ignore[override]  # made of the reason alone
-        return type(self), (self.reason,)
 
 
 def compress(data: bytes, code: int) -> bytes:

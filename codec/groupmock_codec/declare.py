@@ -18,7 +18,7 @@ here are plain data and import nothing heavy, so that a server can listen before
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, NoReturn, get_type_hints
+from typing import Any, Final, NoReturn, get_type_hints
 
 import msgspec
 
@@ -197,7 +197,7 @@ class Field(msgspec.Struct, frozen=True):
         return self.tag is not None and version >= self.tag.since
 
 
-class ApiDeclaration(NamedTuple):
+class ApiDeclaration(msgspec.Struct, frozen=True):
     """The declaration of an API: its key, name and versions, and the first flexible version (None if there is none)."""
 
     key: int

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
+
+import msgspec
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """The reason for an error and its place: `path` is for instance `protocols[2].metadata`, and `offset` counts bytes from the
     message's start."""
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any, Final
 
 DISTRIBUTION: Final = "groupmock"
+LIBRARY: Final = "cramjam"
+"""The library that decompresses snappy, lz4 and zstd, which the extra `compression` installs."""
+
+
+def opens_all() -> bool:
+    """True if the library that decompresses snappy, lz4 and zstd is installed."""
+    return find_spec(LIBRARY) is not None
 
 
 def pip_install(*extras: str) -> str:

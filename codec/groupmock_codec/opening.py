@@ -8,11 +8,11 @@ on each other (docs/kafka/seen-on-brokers.md#packed-records).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from . import error_codes
 from .compression import COMPRESSIONS, GZIP, OverLimit, RecordsError, decompress
+from .extras import LIBRARY
 from .records import COMPRESSION_MASK, HEADER_BYTES
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ before each."""
 XERIAL_BYTES: Final = 16
 LENGTH_BYTES: Final = 4
 FIRST_GUESS: Final = 64 * 1024
-LIBRARY: Final = "cramjam"
 NO_MORE_ROOM: Final = "failed to write whole buffer"
 """This is cramjam's message, for every format, when the output does not fit into the buffer."""
 FEW_BLOCKS: Final = 16
@@ -40,11 +39,6 @@ LZ4_SIZED: Final = 0x08
 LZ4_CHECKED: Final = 0x04
 LZ4_DICTIONARY: Final = 0x01
 LZ4_PLAIN: Final = 0x80000000
-
-
-def available() -> bool:
-    """True if the library that decompresses snappy, lz4 and zstd is installed."""
-    return find_spec(LIBRARY) is not None
 
 
 def opened(batch: Batch, most: int) -> bytes:

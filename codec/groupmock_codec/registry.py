@@ -5,8 +5,6 @@ The listing gives key and name without an import, because a starting server must
 
 from __future__ import annotations
 
-import os
-import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -16,6 +14,7 @@ from typing import Final, Generic, TypeVar
 from . import compiled, messages
 from .declare import ApiDeclaration, Message, Versions
 from .errors import DecodeError, EncodeError, Place
+from .listing import stems
 
 M = TypeVar("M", bound=Message)
 FILE: Final = re.compile(r"(k(\d+)_([a-z_]+))(?:\.pyc?)?")
@@ -121,8 +120,8 @@ class Api:
 class Apis(Mapping[int | str, Api]):
     """All APIs in the order of their keys, which can be looked up by key or by Kafka's name."""
 
-    def __init__(self, stems: list[str]) -> None:
-        apis = sorted((Api(int(found[2]), found[1]) for stem in stems if (found := FILE.fullmatch(stem))), key=lambda api: api.key)
+    def __init__(self, files: list[str]) -> None:
+        apis = sorted((Api(int(found[2]), found[1]) for stem in files if (found := FILE.fullmatch(stem))), key=lambda api: api.key)
         self._by_key = {api.key: api for api in apis}
         self._by_name = {api.name: api for api in apis}
 
@@ -139,12 +138,4 @@ class Apis(Mapping[int | str, Api]):
         return key in self._by_key or key in self._by_name
 
 
-def _stems() -> list[str]:
-    (where,) = messages.__path__
-    try:
-        return sorted({os.path.splitext(name)[0] for name in os.listdir(where)})
-    except (NotADirectoryError, FileNotFoundError):  # The package is inside a zip file, as on a Spark executor.
-        return [module.name for module in pkgutil.iter_modules(messages.__path__)]
-
-
-APIS: Final = Apis(_stems())
+APIS: Final = Apis(stems(messages.__path__))

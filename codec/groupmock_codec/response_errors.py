@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from .declare import Field, Message, fields_of
 from .emit import Source
@@ -19,7 +21,7 @@ from .kept_code import Generated, kept_code
 NAME: Final = "error_code"
 
 
-class ErrorCodes(NamedTuple):
+class ErrorCodes(msgspec.Struct, frozen=True):
     """Two functions that find the error codes in a message. `first` returns the first code that is not 0, else 0. `each` yields (path,
     code) of all of them in the same order: a struct's own codes before those inside it. A path is as in
     `topics[0].partitions[2].error_code`."""

@@ -7,16 +7,14 @@ from typing import Final, cast
 
 from .compression import MAX_DECOMPRESSED, NONE, OverLimit, decompress
 from .opening import unpacked
+from .record_costs import CONVERTED as CONVERTED
+from .record_costs import OPENED as OPENED
 from .records import COMPRESSION_MASK, HEADER_BYTES, Batch
 from .runtime import VIEWED_FROM
 
 MOST_INFLATED: Final = (1, 1032, 22, 255, 44_000)
 """The largest factor by which each compression, by its code, can inflate: gzip (zlib's technical details), snappy (64 by a copy of 3),
 lz4 (a length is a row of bytes), zstd (a block of 128 KiB out of 3 bytes)."""
-OPENED: Final = 4
-"""The cost of reading timestamp, offset and key of a record, in records that are skipped unread (0.4 us instead of 0.1)."""
-CONVERTED: Final = 16
-"""The cost of decoding a record and encoding it in another format, in records that are skipped unread (3 to 6 us with all that follows)."""
 
 
 class Room:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from groupmock import cli
-from groupmock.cli import ENDLESS, main, run, verbs
+from groupmock.cli import ENDLESS, _parser, main, run, verbs
 from groupmock_clients.scenarios.results import _interrupts_blocked
 
 JOURNAL = str(next((Path(__file__).parents[1] / "data" / "journals").glob("aiokafka*")))
@@ -78,7 +78,7 @@ def test_interrupt_ends_every_verb_in_order(
 ) -> None:
     module = import_module(verbs()[verb])
     for parse in ("parse_args", "parse_intermixed_args"):
-        monkeypatch.setattr(cli.Parser, parse, lambda self, words: argparse.Namespace())
+        monkeypatch.setattr(_parser.Parser, parse, lambda self, words: argparse.Namespace())
     profiled(once(module.run.__code__))
     code = main([verb])
     assert (code, capfd.readouterr().err) == ((0, "") if verb in ENDLESS else (130, f"groupmock {verb}: interrupted\n"))

@@ -16,7 +16,7 @@ from groupmock.core.identity import Identity, Node
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
 from groupmock.core.settings import Quirks, Settings
-from groupmock.core.transactions.coordinator import TransactionCoordinator
+from groupmock.core.transactions.tenancy import TransactionTenancy
 from groupmock.core.turn import Turn
 from groupmock.rig import Ask, CoreRig
 from groupmock.rig.versions import highest
@@ -128,7 +128,7 @@ class World:
         counts = {"orders": 4} if topics is None else topics
         # The group coordinator needs only this part of the data plane.
         stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)
-        parts = GroupRegistry(environment, stand_in), TransactionCoordinator(environment, stand_in)
+        parts = GroupRegistry(environment, stand_in), TransactionTenancy(environment, stand_in)
         return cls(Core(Cluster(environment, stand_in, *parts)))
 
     @property

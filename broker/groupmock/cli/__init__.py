@@ -10,23 +10,23 @@ Exit codes: 0 ok, 1 a rule was broken, 2 bad use or configuration, 3 could not s
 Ctrl-C. A verb raises KeyboardInterrupt after it has ended what it started, with a text if there is more to say; `main` prints one sentence
 and returns the exit code. For the verbs in `ENDLESS`, Ctrl-C is the normal end.
 
-argparse, not click: `serve` has to listen within 1.6 times the time of `import uvloop`, and click alone costs half of that.
+argparse, not click: `serve` has to listen within 1.5 times the time of `import uvloop`, and click alone costs half of that. `serve` does
+without argparse if it can (`_options.plain_arguments`).
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pkgutil import iter_modules
 from types import ModuleType
-from typing import Final, NoReturn
+from typing import Final
+
+from groupmock_codec.listing import stems
 
 from ..text.printable import one_line
-from ..version import __version__
 
 GROUP: Final = "groupmock.verbs"
 
@@ -41,16 +41,9 @@ ENDLESS: Final = {"serve": (), "record": ("--",), "watch": ("--once",)}
 """Verbs that run until a signal comes, each with the arguments with which it ends by itself."""
 
 
-class Parser(argparse.ArgumentParser):
-    """An argparse parser that reports bad use in one line, with exit code 2."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_USE, one_line(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
-
-
 def own_verbs() -> dict[str, str]:
     """Return the broker's own verbs with their modules, which are the files of this folder without a leading underscore."""
-    return {module.name: f"{__package__}.{module.name}" for module in iter_modules(__path__) if not module.name.startswith("_")}
+    return {stem: f"{__package__}.{stem}" for stem in stems(__path__) if not stem.startswith("_")}
 
 
 def verbs() -> dict[str, str]:
@@ -96,7 +89,9 @@ def _run(words: list[str]) -> int:
         module = own_verbs().get(words[0]) or verbs().get(words[0])
         if module is not None:
             return _run_verb(words[0], import_module(module), words[1:])
-    return _top(words)
+    from ._parser import top
+
+    top(words)
 
 
 def _followed_an_interrupt(error: BaseException | None) -> bool:
@@ -118,16 +113,12 @@ def _interrupted(words: list[str], more: str) -> int:
 
 
 def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
-    described = (module.__doc__ or "").strip()
-    parser = Parser(
-        prog=f"groupmock {verb}", description=described, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
-    module.add_arguments(parser)
-    own, command = _cut(words) if getattr(module, "TAKES_COMMAND", False) else (words, [])
-    # These verbs allow flags between positional arguments, which parse_args does not accept.
-    intermixed = getattr(module, "INTERMIXED", False)
-    arguments = parser.parse_intermixed_args(own) if intermixed else parser.parse_args(own)
-    arguments.command = command
+    plain = getattr(module, "plain_arguments", None)
+    arguments = plain(words) if plain is not None else None
+    if arguments is None:
+        from ._parser import parse  # argparse takes a tenth of the time in which `serve` starts, with all that it imports.
+
+        arguments = parse(verb, module, words)
     if verb != "serve":
         gc.enable()
     try:
@@ -136,28 +127,3 @@ def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
         sys.stderr.close()
         return OK
     return code
-
-
-def _cut(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the words before and after the first `--`, because argparse versions treat it differently."""
-    index = words.index("--") if "--" in words else len(words)
-    return words[:index], words[index + 1 :]
-
-
-def _top(words: list[str]) -> int:
-    known = verbs()
-    rows = "\n".join(f"  {verb:10} {about(module)}" for verb, module in known.items()) if _wants_help(words) else ""
-    parser = Parser(
-        prog="groupmock",
-        description="A mock Kafka cluster whose group coordinators can be watched, held still and broken on purpose.",
-        epilog=f"verbs:\n{rows}\n\n`groupmock VERB --help` says more of each.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"groupmock {__version__}")
-    parser.add_argument("verb", metavar="VERB", help=f"one of {', '.join(known)}")
-    chosen = parser.parse_args(words)
-    parser.error(f"no verb {chosen.verb!r}: there are {', '.join(known)}")
-
-
-def _wants_help(words: list[str]) -> bool:
-    return not words or any(word in ("-h", "--help") for word in words)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from ..config.options import OPTIONS
 from ..config.resolve import Config, ConfigError, resolve
 from ..text.printable import one_line
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) -> None:
@@ -33,7 +37,33 @@ def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) 
     parser.add_argument("--config", metavar="FILE", help="TOML file: options at the top, Kafka's settings in the table [set]")
 
 
-def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Config:
+def plain_arguments(words: list[str]) -> SimpleNamespace | None:
+    """Return what argparse would make of the words if each is one of these flags in full or the value after it, or None for other words,
+    which argparse has to look at."""
+    flags = {f"--{option.name}": option for option in OPTIONS}
+    values: dict[str, str | bool | list[str] | None] = {option.name.replace("-", "_"): None for option in OPTIONS}
+    sets: list[str] = []
+    values |= {"sets": sets, "config": None}
+    rest = iter(words)
+    for word in rest:
+        option = flags.get(word)
+        if option is not None and not option.metavar:
+            values[option.name.replace("-", "_")] = True
+            continue
+        value = next(rest, "-")
+        if value.startswith("-") or (option is None and word not in ("--set", "--config")):
+            return None
+        if word == "--set":
+            sets.append(value)
+        elif option is None or not option.many:
+            values[word.removeprefix("--").replace("-", "_")] = value
+        else:
+            kept = values[word.removeprefix("--").replace("-", "_")]
+            values[word.removeprefix("--").replace("-", "_")] = [*kept, value] if isinstance(kept, list) else [value]
+    return SimpleNamespace(**values)
+
+
+def resolve_arguments(arguments: argparse.Namespace | SimpleNamespace, **defaults: object) -> Config:
     """Merge profile, file, environment and flags to a configuration. Raises ConfigError."""
     flags = {option.name: getattr(arguments, option.name.replace("-", "_"), None) for option in OPTIONS}
     flags |= {name: value for name, value in defaults.items() if flags.get(name) is None}

@@ -7,14 +7,18 @@ journal could not be written.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from . import BAD_USE, CANNOT_START, OK
-from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments, tell_not_copied
+from ._options import ConfigError, add_options, bad_use, complain, plain_arguments, resolve_arguments, tell_not_copied
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..config.resolve import Config
+
+
+__all__ = ["add_arguments", "plain_arguments", "run", "serve"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

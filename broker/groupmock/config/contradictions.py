@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec import opening
-from groupmock_codec.extras import pip_install
+from groupmock_codec import extras
 
 from ..text.printable import brief
 
@@ -29,6 +28,6 @@ def contradiction(settings: Settings, origins: Mapping[str, str]) -> str | None:
         for each in super_users_of(settings.super_users):
             if ":" not in each:
                 return f"{origins['super.users']}: super.users has {brief(each)}: a principal has a type, as in User:admin"
-    if settings.compression_open and not opening.available():
-        return f"{origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: {pip_install('compression')}"
+    if settings.compression_open and not extras.opens_all():
+        return f"{origins[OPENS]}: {OPENS} needs {extras.LIBRARY}: {extras.pip_install('compression')}"
     return None

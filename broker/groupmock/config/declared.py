@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -16,7 +16,7 @@ class BadValue(ValueError):
     """Raised if a setting does not take a value. The message names the setting and the values that it takes."""
 
 
-class Setting(NamedTuple):
+class Setting(msgspec.Struct, frozen=True):
     """A setting is declared by a field of a class. `field` is the attribute of its class, `kind` is int, bool or str."""
 
     field: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from ..core.java import numbers
 from ..text.printable import brief
@@ -22,14 +24,14 @@ class ConfigError(ValueError):
     is 2."""
 
 
-class Address(NamedTuple):
+class Address(msgspec.Struct, frozen=True):
     """An address that clients are told to connect to. A port of None means the port on which the node listens."""
 
     host: str
     port: int | None
 
 
-class ListenerSpec(NamedTuple):
+class ListenerSpec(msgspec.Struct, frozen=True):
     """A listener that each node has: the first node listens on `port`, the next one on the next port, or each on a free one if `port` is 0.
     """
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from . import profiles
 
 
-class Option(NamedTuple):
+class Option(msgspec.Struct, frozen=True):
     """An option of groupmock is the flag `--name`, the key `name` of the TOML file, and the environment variable GROUPMOCK_NAME with
     underscores. An option without a `metavar` is on or off."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock_codec import opening
+from groupmock_codec.extras import LIBRARY, opens_all
 
 from ..core.settings import Quirks, Settings
 from . import profiles
@@ -44,14 +44,14 @@ LEAST_JOURNAL: Final = 64 * 1024
 """The smallest size limit of a journal in bytes, which fits the header of any cluster, because the header names each node."""
 
 
-class TopicSpec(NamedTuple):
+class TopicSpec(msgspec.Struct, frozen=True):
     """A topic that is created when the cluster starts."""
 
     name: str
     partitions: int
 
 
-class Like(NamedTuple):
+class Like(msgspec.Struct, frozen=True):
     """A real cluster that is to be copied. `records` is the number of records of each partition; paths are PEM files for TLS."""
 
     address: str
@@ -137,8 +137,8 @@ def resolve(
     layers = _Layers()
     for key, value in profile.settings.items():
         layers.put(key, value, f"profile {profile.name}")
-    if opening.available():
-        layers.put(OPENS, True, f"{opening.LIBRARY} is installed")
+    if opens_all():
+        layers.put(OPENS, True, f"{LIBRARY} is installed")
     _file_settings(table, file, layers)
     _environment_settings(environment or {}, layers)
     _flag_settings(sets, layers, place)
@@ -322,8 +322,8 @@ def _no_such_setting(key: str) -> str:
 
 def _build(layers: _Layers) -> tuple[Settings, Limits, dict[str, tuple[str, Any]], dict[str, Any]]:
     """Return the settings of core and network, of all secured listeners (Kafka's name: field, value), and of one each (name: value)."""
-    if not layers.values:
-        return Settings(), Limits(), {}, {}
+    if layers.values in ({}, {OPENS: True}):  # A server that is told nothing else starts without reading all declarations.
+        return Settings(compression_open=bool(layers.values)), Limits(), {}, {}
     from .declared import BadValue, settings_of
     from .ignored import is_ignored
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from groupmock_codec.units import NS_PER_MS
 
-from ..core.groups.registry import TYPES
+from ..core.groups.kinds import kinds
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
 from ..core.steering.register import NodeId
@@ -204,7 +204,7 @@ async def states(context: ControlContext, call: ControlCall) -> dict[str, list[S
     return {
         kind.group_type: [StateRow(str(state), [str(each) for each in kind.may_follow if each in after])
                           for state, after in kind.may_follow.items()]
-        for kind in TYPES
+        for kind in kinds()
     }  # fmt: skip
 
 

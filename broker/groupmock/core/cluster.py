@@ -10,7 +10,7 @@ from .authorizer.acl import CLUSTER, CLUSTER_NAME, DESCRIBE, all_operations
 from .environment import Environment
 from .groups.registry import GroupRegistry
 from .log.topics import Topics
-from .transactions.coordinator import TransactionCoordinator
+from .transactions.tenancy import TransactionTenancy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .quotas import Quotas
     from .scram import Credentials
     from .share.shares import Shares
+    from .transactions.coordinator import TransactionCoordinator
     from .turn import Turn
 
 NOTHING: Final[frozenset[str]] = frozenset()
@@ -33,11 +34,12 @@ class Cluster:
     environment that they share. It is no NamedTuple, because reading an attribute of one costs a heartbeat 4 % (CPython 3.11 specialises
     attributes of plain objects only)."""
 
-    def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry, transactions: TransactionCoordinator) -> None:
+    def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry, tenancy: TransactionTenancy) -> None:
         self.environment = environment
         self.topics = topics
         self.groups = groups
-        self.transactions = transactions
+        self.tenancy = tenancy
+        """Makes the transaction coordinator on first use."""
         groups.share_states = lambda: self.shares
         self.authorizer = self._authorizer()
         """Decides what principals may do, or is None if everybody may do everything."""
@@ -71,7 +73,12 @@ class Cluster:
     @property
     def hostings(self) -> tuple[Hosting, ...]:
         """Return the two objects that decide which node coordinates a group or a transactional id."""
-        return self.groups.hosting, self.transactions.hosting
+        return self.groups.hosting, self.tenancy.hosting
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        """Return the transaction coordinator, which is made on first use."""
+        return self.tenancy.coordinator
 
     @cached_property
     def quotas(self) -> Quotas:
@@ -103,4 +110,4 @@ class Cluster:
 def cluster_on(environment: Environment) -> Cluster:
     """Create a cluster without topics, groups and transactions."""
     topics = Topics(environment)
-    return Cluster(environment, topics, GroupRegistry(environment, topics), TransactionCoordinator(environment, topics))
+    return Cluster(environment, topics, GroupRegistry(environment, topics), TransactionTenancy(environment, topics))

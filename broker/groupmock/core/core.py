@@ -68,10 +68,11 @@ class Core:
         self.behaviour = apis.behaviour if cluster.authorizer is None else _checked_behaviour()
         """Returns the function that handles the requests of an API key. Raises KeyError if there is none; the driver never dispatches
         such a request."""
+        # All other timers are set by groups, whose registry knows what they mean.
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),
             **cluster.groups.timer_handlers(),
-            **cluster.transactions.timer_handlers(),
+            **cluster.tenancy.timer_handlers(),
             "share_fetch": self._of_shares("share_fetch"),
             "record_lock": self._of_shares("record_lock"),
             "stall": self._steered("stall"),
@@ -186,7 +187,8 @@ class Core:
     def _fire(self, key: Key, turn: Turn) -> None:
         """Fire a timer, and add an effect for it if it changed anything."""
         place = len(turn.out)
-        if self.timer_handlers[key[0]](key[1:], turn):
+        handler = self.timer_handlers.get(key[0])
+        if handler(key[1:], turn) if handler is not None else self.cluster.groups.fire(key, turn):
             turn.out.insert(place, TimerFired(key[0], key[1:]))
 
     def _of_shares(self, name: str) -> TimerHandler:

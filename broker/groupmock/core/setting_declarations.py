@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, get_type_hints
+from typing import get_type_hints
 
 import msgspec
 
@@ -11,7 +11,7 @@ INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
 
-class Declaration(NamedTuple):
+class Declaration(msgspec.Struct, frozen=True):
     """The declaration of one setting: its name in Kafka, a sentence, bounds, and the values that a text may have."""
 
     name: str

@@ -7,16 +7,19 @@ defaults and descriptions from these annotations, so that CLI, TOML, environment
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from groupmock_codec.room import CONVERTED, OPENED, Room
+from groupmock_codec.record_costs import CONVERTED, OPENED
 
 from .setting_declarations import INT_MAX, LONG_MAX, setting
 from .setting_declarations import Declaration as Declaration
 from .setting_declarations import declarations as declarations
 from .share_settings import ShareSettings
+
+if TYPE_CHECKING:
+    from groupmock_codec.room import Room
 
 
 class Quirks(msgspec.Struct, frozen=True):
@@ -405,6 +408,8 @@ class Settings(ShareSettings, frozen=True, kw_only=True):
     quirks: Quirks = Quirks()
 
     def room(self) -> Room:
+        from groupmock_codec.room import Room  # A server listens before it reads records.
+
         return Room(self.request_max_decompressed_bytes, self.request_max_records, self.compression_open)
 
 

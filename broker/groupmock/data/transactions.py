@@ -49,7 +49,7 @@ def transaction_row(cluster: Cluster, known: TransactionalId, wall_ms: int) -> T
         str(known.state),
         known.producer_id,
         known.epoch,
-        cluster.transactions.hosting.node_of(known.name),
+        cluster.tenancy.hosting.node_of(known.name),
         known.timeout_ms,
         None if known.started_ms == NONE else known.started_ms,
         len(known.partitions),

@@ -108,8 +108,9 @@ class Alarm(Protocol):
 class Journal:
     """Numbers rows and passes each to the sinks that want it. Its flags tell the driver which rows and parts of rows have to be built."""
 
-    def __init__(self, header: Header, sinks: Sequence[Sink] = ()) -> None:
-        self.header = header
+    def __init__(self, header: Header | Callable[[], Header], sinks: Sequence[Sink] = ()) -> None:
+        """`header` may be a function, which is called when a sink or a reader asks for the header."""
+        self._header = header
         self.sequence = 0
         self._sinks: list[Sink] = []
         self._begun = False
@@ -124,6 +125,13 @@ class Journal:
         self._arrange()
         for sink in sinks:
             self.add(sink)
+
+    @property
+    def header(self) -> Header:
+        """The journal's header, which is complete after `begin`."""
+        if not isinstance(self._header, Header):
+            self._header = self._header()
+        return self._header
 
     def add(self, sink: Sink) -> None:
         """Attach a sink, which gets the rows from now on. A sink that is attached late cannot have a complete journal."""
@@ -152,14 +160,16 @@ class Journal:
         for sink in list(self._sinks):
             yield from sink.loaded()
 
-    def begin(self, cluster: dict[str, Any] | None = None) -> None:
-        """Write the journal's header once. `cluster` describes the core, which a replay needs besides whole frames."""
+    def begin(self, cluster: Callable[[], dict[str, Any]] | None = None) -> None:
+        """Write the journal's header once. `cluster` describes the core as it is now, which a replay needs besides whole frames; it is
+        called only if some sink writes the header, because a description of all settings delays the start."""
         self._begun = True
-        if cluster is not None:
-            self.header = structs.replace(
-                self.header, cluster=cluster, complete=self.details, incomplete_because=None if self.details else BARE
+        writers = [sink for sink in self._sinks if type(sink).begin is not Sink.begin]
+        if cluster is not None and writers:
+            self._header = structs.replace(
+                self.header, cluster=cluster(), complete=self.details, incomplete_because=None if self.details else BARE
             )
-        for sink in self._sinks:
+        for sink in writers:
             sink.begin(self.header)
 
     def append(self, row: Row) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import structs
 
 from .journal import Sink
-from .rows import AbandonedRow, CloseRow, FaultRow, MemberRow, MovedRow, OpenRow, ReplyRow, RequestRow, Row, TimerRow
+from .rows import AbandonedRow, CloseRow, FaultRow, Header, MemberRow, MovedRow, OpenRow, ReplyRow, RequestRow, Row, TimerRow
 from .weight import NUMBER, WEIGHERS, held, learn, slim
 from .whose import group_of
 
@@ -46,6 +46,10 @@ class Ring(Sink):
         self._fresh: list[Row] = []  # The last rows, whose memory was not estimated yet.
         self.bytes = 0
         self.dropped = 0
+
+    def begin(self, header: Header) -> None:
+        """Do nothing with the header. Because this method exists, the header says how the cluster began (`Journal.begin`), which is shown
+        with the rows."""
 
     def take(self, row: Row) -> None:
         """Keep a row, and drop the oldest rows if there are too many."""

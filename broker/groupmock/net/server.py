@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
@@ -82,7 +83,7 @@ class Server:
         self._failed = asyncio.Event()
         listeners = _listen_all(addresses)
         try:
-            self.journal.begin(describe(self.core.environment))
+            self.journal.begin(partial(describe, self.core.environment))
         except OSError:
             for listener in listeners.values():
                 listener.close()

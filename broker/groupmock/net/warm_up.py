@@ -33,9 +33,9 @@ Step = Callable[[], list[Any]]
 Pair = tuple[int, int]
 """An API key and a version."""
 
-FIRST: Final = (18, 3, 10, 11, 14, 12)
-"""The keys of the APIs that a member needs until it is in a group."""
-OF_GROUPS: Final = (*FIRST, 68, 13, 8, 9, 2, 1, 0)
+FIRST: Final = (18, 10, 11, 14, 12)
+"""The keys of the APIs of the coordinator that a member needs until it is in a group."""
+OF_GROUPS: Final = (3, *FIRST, 68, 13, 8, 9, 2, 1, 0)
 """The keys of the APIs that clients of a group of either type need, in the order in which they send them."""
 STOCK_CLIENTS: Final = (
     (18, 3), (3, 13), (10, 2), (11, 5), (14, 3), (12, 3), (9, 9), (2, 7), (1, 16), (18, 0), (3, 5), (10, 1), (9, 3), (13, 1),

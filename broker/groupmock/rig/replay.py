@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock_codec import APIS, opening
-from groupmock_codec.extras import pip_install
+from groupmock_codec import APIS, extras
+from groupmock_codec.extras import opens_all, pip_install
 
 from ..config.limits import Limits
 from ..core.effects import Reply
@@ -251,8 +251,8 @@ class _Player:
             core = rebuild(header.cluster, Random(header.seed))
         except msgspec.ValidationError as refusal:
             raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
-        if core.environment.settings.compression_open and not opening.available():
-            raise CannotReplay(f"its cluster opened packed records, which needs {opening.LIBRARY}: {pip_install('compression')}")
+        if core.environment.settings.compression_open and not opens_all():
+            raise CannotReplay(f"its cluster opened packed records, which needs {extras.LIBRARY}: {pip_install('compression')}")
         self.clock = VirtualClock(header.epoch_ns)
         produced = _Produced()
         self.produced = produced.window

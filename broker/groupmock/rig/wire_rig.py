@@ -8,6 +8,7 @@ transport is a list. Nothing happens in the background, so that two runs of a te
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from groupmock_codec.units import NS_PER_MS
@@ -124,7 +125,7 @@ class WireRig:
         parts.setdefault("slices", Slices(None))
         parts.setdefault("turns", Turns(None))
         self.driver = self.drives(core, self.clock, self.journal, Limits() if limits is None else limits, **parts)
-        self.journal.begin(describe(core.environment))
+        self.journal.begin(partial(describe, core.environment))
         self._numbers = 0
         self.secured: Secured | None = None
         """The mechanisms and users of listeners with SASL, or None without any."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,6 @@ from ..core.events import Command
 from ..core.identity import Identity
 from ..journal.journal import Journal
 from ..journal.place import placed
-from ..journal.ring import Ring
 from ..journal.rows import VERSION, Header
 from ..net.clock import Clock, LoopClock
 from ..net.server import Server
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..audit.waivers import Waivers
     from ..data.seed import SeedData
     from ..faults.plan import Plan
+    from ..journal.ring import Ring
     from ..security.token_issuer import TokenIssuer
     from .securing import TlsOfRun
 
@@ -65,8 +66,8 @@ async def start(
     # the core must draw the same ids nevertheless.
     identity = _identity(config, listeners, Random(seed))
     core = core_of(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
-    ring = Ring(RING_BYTES) if stories else None
-    journal = Journal(_header(config, identity, seed, clock))
+    ring = _ring() if stories else None
+    journal = Journal(partial(_header, config, identity, seed, clock))
     server = Server(core, clock, journal, config.limits)
     if config.security is not None:
         issuer = _secure(server, config, listeners, tls, issuer)
@@ -121,6 +122,12 @@ def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str]
         running.not_copied = not_copied
     if plan is not None:
         running.load_plan(plan, config.plan or "the plan")
+
+
+def _ring() -> Ring:
+    from ..journal.ring import Ring
+
+    return Ring(RING_BYTES)
 
 
 def _read_plan(config: Config) -> Plan | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -19,12 +18,11 @@ from ..core.events import Command
 from ..core.identity import Node
 from ..data.log_record import Isolation, Record
 from ..journal.journal import Sink
-from ..journal.ring import Ring
 from ..journal.rows import Row
 from ..net.clock import Clock
 from ..net.listen import bracketed
 from ..net.server import Server
-from ..text.printable import printable
+from ..text.printable import ascii_json, printable
 from ..version import __version__
 from .refused_clients import RefusedClients
 
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from ..data.transactions import TransactionDetails, TransactionRow
     from ..faults.plan import Plan
     from ..faults.registry import RuleReport
+    from ..journal.ring import Ring
     from ..security.token_issuer import TokenIssuer
     from ..story.head import ServerView
     from .securing import TlsOfRun
@@ -139,7 +138,7 @@ class Running:
             }
         if self.tls is not None and self.tls.files is not None:
             line["tls"] = self.tls.files._asdict()
-        return json.dumps(line).encode() + b"\n"
+        return ascii_json(msgspec.json.format(msgspec.json.encode(line), indent=0)) + b"\n"
 
     def submit(self, command: Command) -> Effects:
         """Run a command through the driver. Raises the errors of the command."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import codecs
 import re
 from functools import cache
-from json.encoder import encode_basestring_ascii
 from typing import Final
 
 UNSEEN: Final = (
@@ -64,6 +63,8 @@ def ascii_json(data: bytes) -> bytes:
 
 
 def _json_escapes(problem: UnicodeError) -> tuple[str, int]:
+    from json.encoder import encode_basestring_ascii  # Most servers meet no such text.
+
     assert isinstance(problem, UnicodeEncodeError)
     return encode_basestring_ascii(problem.object[problem.start : problem.end])[1:-1], problem.end
 

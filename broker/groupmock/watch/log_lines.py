@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -14,7 +14,7 @@ from .levels import Strangers, level_of
 NEVER_SHOWN: Final = frozenset(("raw", "message"))
 
 
-class LogLine(NamedTuple):
+class LogLine(msgspec.Struct, frozen=True):
     """One line of the log. `at` is ns of the run; `level` is info, warning or error; `text` is one printable line without its time;
     `about` is the row, or fields with a `kind`."""
 

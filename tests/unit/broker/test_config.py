@@ -15,7 +15,7 @@ from groupmock.config import profiles
 from groupmock.config.declared import all_settings
 from groupmock.config.resolve import Address, ConfigError, TopicSpec, resolve
 from groupmock.core.settings import Quirks, Settings
-from groupmock_codec import APIS, opening
+from groupmock_codec import APIS, extras
 from groupmock_codec.extras import pip_install
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -29,7 +29,7 @@ def test_defaults_are_those_that_the_settings_declare() -> None:
 
 def test_records_are_opened_where_the_library_is_there_and_else_somebody_must_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not resolve({}, ["groupmock.compression.open=false"]).settings.compression_open
-    monkeypatch.setattr(opening, "LIBRARY", "no_such_library")
+    monkeypatch.setattr(extras, "LIBRARY", "no_such_library")
     assert not resolve().settings.compression_open
     with pytest.raises(ConfigError, match=f"flag --set groupmock.compression.open: .*{re.escape(pip_install('compression'))}"):
         resolve({}, ["groupmock.compression.open=true"])

@@ -17,7 +17,7 @@ from groupmock.journal.read import NotAJournal, read
 from groupmock.journal.rows import ReplyRow
 from groupmock.rig.replay import CannotReplay, replay
 from groupmock.rig.wire import AsyncClient, Client
-from groupmock_codec import APIS, opening
+from groupmock_codec import APIS, extras
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.extras import pip_install
@@ -202,7 +202,7 @@ def test_a_reply_that_never_came_is_noticed(recorded, tmp_path):
 
 
 def test_where_records_were_opened_the_library_is_needed_again(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "LIBRARY", "no_such_library")
+    monkeypatch.setattr(extras, "LIBRARY", "no_such_library")
     with pytest.raises(CannotReplay, match=re.escape(f"needs no_such_library: {pip_install('compression')}")):
         replay(recorded)
 

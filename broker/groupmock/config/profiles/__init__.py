@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, NamedTuple
+
+import msgspec
+
+from groupmock_codec.listing import stems
 
 DEFAULT = "groupmock"
 KAFKA = "kafka-"
@@ -34,7 +37,7 @@ class FeatureLevel(NamedTuple):
     finalized: int | None
 
 
-class Profile(NamedTuple):
+class Profile(msgspec.Struct, frozen=True):
     """The profile of a release. `versions` maps API keys to (lowest, highest); `settings` has Kafka's names and values; `quirks` has
     names of `core.settings.Quirks`."""
 
@@ -49,8 +52,7 @@ class Profile(NamedTuple):
 
 def names() -> list[str]:
     """Return the names of all profiles, the default first."""
-    stems = (module.name for module in iter_modules(__path__))
-    found = sorted(_public(stem) for stem in stems if not stem.startswith("_"))
+    found = sorted(_public(stem) for stem in stems(__path__) if not stem.startswith("_"))
     return [DEFAULT, *(name for name in found if name != DEFAULT)]
 
 

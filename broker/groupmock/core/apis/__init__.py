@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from groupmock_codec.listing import stems
 from groupmock_codec.registry import FILE
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Behaviour = Callable[["Cluster", "Request", "Turn"], None]
 @cache
 def module_names() -> dict[int, str]:
     """Return the names of the API modules by API key, for instance 11 -> "k11_join_group"."""
-    return keyed(module.name for module in iter_modules(__path__))
+    return keyed(stems(__path__))
 
 
 def keyed(names: Iterable[str]) -> dict[int, str]:

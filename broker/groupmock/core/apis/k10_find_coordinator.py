@@ -95,7 +95,7 @@ def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> int | None:
 def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> int | None:
     """Return the node that coordinates a transactional id, or None. If the topic was created by hand with fewer partitions, ids of the
     missing ones have none."""
-    hosting = cluster.transactions.hosting
+    hosting = cluster.tenancy.hosting
     # As with groups, a colliding topic name prevents the creation of the transaction topic:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return hosting.node_of(transactional_id) if hosting.make_topic(turn) else None

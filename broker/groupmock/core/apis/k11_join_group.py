@@ -18,7 +18,7 @@ from ..groups.classic.rebalance import FAILED, FINE, PhaseOutcome
 from ..groups.classic.states import ANSWERS, EMPTY, JOIN_NEW, JOIN_RESERVE, PREPARING, RESERVE, Do, Question
 from ..groups.classic.type import ClassicGroup
 from ..groups.classic.vote import select_protocol
-from ..groups.consumer.type import ConsumerGroup
+from ..groups.kinds import is_consumer
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k11_join_group import JoinGroupResponse
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..groups.classic.group import Group, Member
     from ..groups.consumer.group import Group as Consumers
+    from ..groups.consumer.type import ConsumerGroup
     from ..groups.type import GroupType
     from ..turn import Turn
 
@@ -52,7 +53,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         offered = message.protocols
         if len(offered) != 1 or group.listed_bytes + len(offered[0].metadata) > FREE_BYTES:
             _check_size(turn, group, message)
-    elif isinstance(group, ConsumerGroup) and group.members:
+    elif is_consumer(group) and group.members:
         _join_consumers(cluster, turn, request, message, group)
         return
     else:
@@ -74,10 +75,10 @@ def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: Joi
     """Let a member that uses the classic protocol join a consumer group. It is answered at once, because the coordinator assigns
     (KIP-848, online migration)."""
     # These imports come late, because most clusters have no consumer group with classic members.
-    from ..groups.consumer import classic_members, rehearsal
+    from ..groups.consumer import classic_members, rehearsal, timing
 
     _check_size(turn, group, message)
-    client, settings = (request.client_id or "", request.client_host), cluster.groups.timing(group.group_id, request.node)
+    client, settings = (request.client_id or "", request.client_host), timing.of(cluster.groups.configs, group.group_id, request.node)
 
     def done(turn: Turn, answer: JoinGroupResponse) -> None:
         turn.reply(request.ticket, answer)
@@ -103,7 +104,7 @@ def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) 
             f"a JoinGroup with {len(protocols)} protocols where groupmock.member.max.protocols allows {settings.member_max_protocols}: "
             "list fewer, or raise that setting"
         )
-    listed = group.listed_bytes if isinstance(group, ClassicGroup | ConsumerGroup) else 0
+    listed = group.listed_bytes if isinstance(group, ClassicGroup) or is_consumer(group) else 0
     wanted, most = sum([len(protocol.metadata) for protocol in protocols]), settings.group_max_bytes
     if listed + wanted > most:
         raise OverBudget(
@@ -132,7 +133,7 @@ def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupR
     # UNKNOWN_MEMBER_ID (25) makes the client join again without its id (CLIENT-03). Only a JoinGroup without id may replace an Empty group
     # of another type (P1-b8).
     if message.member_id and (other is None or (other.is_empty() and other.gives_way)):
-        if isinstance(other, ConsumerGroup):
+        if is_consumer(other):
             cluster.groups.mislay(turn, other, causes.MISLAID)
         _refuse(turn, request, error_codes.UNKNOWN_MEMBER_ID, message.member_id)
         return None

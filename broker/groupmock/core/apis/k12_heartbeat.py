@@ -14,7 +14,7 @@ from ..effects import Lease
 from ..groups.classic import membership, sessions
 from ..groups.classic.states import ANSWERS, HEARTBEAT
 from ..groups.classic.type import ClassicGroup
-from ..groups.consumer.type import ConsumerGroup
+from ..groups.kinds import is_consumer
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -34,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _beat_of_consumers(turn: Turn, group: GroupType | None, message: HeartbeatRequest) -> tuple[int, Lease | None]:
-    if not isinstance(group, ConsumerGroup):
+    if not is_consumer(group):
         return error_codes.UNKNOWN_MEMBER_ID, None
     # This import comes late, because most clusters have no consumer group with classic members.
     from ..groups.consumer import classic_members

@@ -17,7 +17,7 @@ from ..groups.classic import leaving
 from ..groups.classic.rebalance import FAILED
 from ..groups.classic.type import ClassicGroup
 from ..groups.consumer import membership
-from ..groups.consumer.type import ConsumerGroup
+from ..groups.kinds import is_consumer
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -65,7 +65,7 @@ def _answer(version: int, error: int, entries: list[MemberIdentity], errors: lis
 def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
     """Remove the members of a LeaveGroup, and return an error code per entry, or None if the request fails as a whole."""
     group = cluster.groups.find(group_id)
-    if isinstance(group, ConsumerGroup):
+    if is_consumer(group):
         errors = membership.leave(turn, group, entries)
         cluster.groups.convert(turn, group)
         return errors

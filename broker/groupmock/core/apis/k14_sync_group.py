@@ -13,7 +13,7 @@ from ..budget import take
 from ..groups.classic import answers, membership, rebalance, sessions
 from ..groups.classic.states import ANSWERS, COLLECT, SYNC, Do
 from ..groups.classic.type import ClassicGroup
-from ..groups.consumer.type import ConsumerGroup
+from ..groups.kinds import is_consumer
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if len(message.assignments) > FREE:
         take(turn.settings, len(message.assignments))
     error, group = _gate(cluster, turn, request, message)
-    if isinstance(group, ConsumerGroup):
+    if is_consumer(group):
         # This import comes late, because most clusters have no consumer group with classic members.
         from ..groups.consumer import classic_members
 

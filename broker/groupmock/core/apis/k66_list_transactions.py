@@ -35,7 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names(asked.state_filters, FILTER_COST)
     ration.take(len(asked.producer_id_filters))
     ration.take(len(asked.transactional_id_pattern or "") * CHARACTERS_PER_UNIT)
-    if cluster.transactions.hosting.loading(request.node):
+    if cluster.tenancy.hosting.loading(request.node):
         turn.reply(request.ticket, ListTransactionsResponse(error_code=error_codes.COORDINATOR_LOAD_IN_PROGRESS))
         return
     unknown = [state for state in scala_map_order(asked.state_filters, java_hash) if state not in NAMES]

@@ -17,7 +17,7 @@ from ..authorizer.acl import DESCRIBE, GROUP, READ, TOPIC
 from ..budget import OverBudget, Ration, fitting
 from ..groups import causes
 from ..groups.classic.type import ClassicGroup
-from ..groups.consumer import beat, heartbeat, subscription
+from ..groups.consumer import beat, heartbeat, subscription, timing
 from ..groups.consumer.beat import Beat
 from ..groups.consumer.states import JOINING
 from ..groups.consumer.type import ConsumerGroup
@@ -88,7 +88,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     matcher = subscription.matcher_of(turn, group, cluster.topics, said.regex) if said.regex else None
     _check_size(turn, group, said)
     upgrades = isinstance(found, ClassicGroup) and not found.is_empty()
-    settings = cluster.groups.timing(said.group_id, request.node)
+    settings = timing.of(cluster.groups.configs, said.group_id, request.node)
     if untrue and not (group is not None and known is not None and _changes_nothing(group, said)):
         _rehearse(cluster, turn, found, said, settings, matcher)
     if isinstance(found, ClassicGroup) and upgrades:

@@ -10,8 +10,8 @@ from groupmock_codec.messages.k76_share_group_heartbeat import ShareGroupHeartbe
 from ..authorizer.acl import DESCRIBE, GROUP, READ, TOPIC
 from ..budget import OverBudget, Ration, fitting
 from ..groups import causes
+from ..groups.consumer import timing
 from ..groups.consumer.states import JOINING
-from ..groups.consumer.timing import OF_SHARES
 from ..groups.refused import Refused
 from ..groups.share import beat, heartbeat
 from ..groups.share.type import ShareGroup
@@ -73,7 +73,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ShareGroupH
     beat.check_room({} if group is None else group.members, said, turn.settings.group_share_max_size)
     known = None if group is None else beat.sender(group, said)
     _check_size(turn, group, said)
-    settings = cluster.groups.timing(said.group_id, request.node, OF_SHARES)
+    settings = timing.of(cluster.groups.configs, said.group_id, request.node, timing.OF_SHARES)
     group = group or cluster.groups.claim(turn, said.group_id, ShareGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "no other group has the id"
     heartbeat.answer(turn, request.ticket, group, settings, said, known)

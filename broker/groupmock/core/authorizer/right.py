@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from .acl import CLUSTER, CLUSTER_NAME
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from ..events import Request
 
 
-class Right(NamedTuple):
+class Right(msgspec.Struct, frozen=True):
     """The right to do an operation on the resource that a field of the request names, or on the cluster. `when`: only some requests of the
     API need it; `instead` is another operation whose right is as good. No right is needed if the field is null."""
 

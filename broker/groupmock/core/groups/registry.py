@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from groupmock_codec.compression import RecordsError
+from groupmock_codec.refused_records import RecordsError
 from groupmock_codec.units import NS_PER_MS
 
 from ..effects import TimerFired
@@ -27,14 +27,11 @@ from ..work import A_FEW, Steps, defers, on
 from . import causes
 from .causes import Why
 from .classic.type import ClassicGroup
-from .consumer.membership import left_to_classics
-from .consumer.timing import OF_CONSUMERS, Timing, TimingKeys
-from .consumer.type import ConsumerGroup
+from .kinds import is_consumer, is_share
 from .listing import ByPartition, InOneMap, Listing
 from .offsets import retention
 from .offsets.by_topic import ByTopic
 from .offsets.committed import CommittedOffsets
-from .share.type import ShareGroup
 from .type import GroupType
 
 if TYPE_CHECKING:
@@ -43,12 +40,11 @@ if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
     from ..log.transactions import Marker
+    from ..timers import Key
     from .configs import GroupConfigs
+    from .consumer.type import ConsumerGroup
     from .offsets.commits import Prepared
     from .share.group import States
-
-TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup, ConsumerGroup, ShareGroup)
-"""All types of group that exist. The first one is the type of groups which only ever commit, as in Kafka (`simple` groups)."""
 
 G = TypeVar("G", bound=GroupType)
 
@@ -168,7 +164,9 @@ class GroupRegistry:
         return self.create(turn, group.group_id, kind, why, recorded, offsets)
 
     def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
-        from .consumer.migration import upgrade  # This import is late, because a server that only listens does not need it.
+        # These imports are late, because a server that only listens does not need them.
+        from .consumer.migration import upgrade
+        from .consumer.type import ConsumerGroup
 
         why = causes.upgraded(client_id)
         new = self.exchange(turn, group, ConsumerGroup, why)
@@ -177,20 +175,16 @@ class GroupRegistry:
 
     def convert(self, turn: Turn, group: GroupType) -> None:
         """Convert the group to a classic one if only classic members remain after the last change."""
-        if not isinstance(group, ConsumerGroup) or self._groups.get(group.group_id) is not group:
+        if not is_consumer(group) or self._groups.get(group.group_id) is not group:
             return
+        from .consumer.membership import left_to_classics
+
         if left_to_classics(turn, group):
             from .consumer.migration import downgrade
 
             members = group.ordered()
             downgrade(turn, group, members, self.exchange(turn, group, ClassicGroup, causes.DOWNGRADED))
         group.lost = None
-
-    def timing(self, group_id: str, node: int, kind: TimingKeys = OF_CONSUMERS) -> Timing:
-        """Return the settings of the group that a heartbeat of its members needs."""
-        configs = self.configs
-        session, heartbeat = configs.number(group_id, kind.session), configs.number(group_id, kind.heartbeat)
-        return Timing(session, heartbeat, lambda: configs.number_now(group_id, kind.assignment, node))
 
     def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool, offsets: CommittedOffsets | None = None) -> G:
         """Create a group of the given type. With `recorded`, it has a group record in the log, as after a JoinGroup that was refused with
@@ -209,7 +203,7 @@ class GroupRegistry:
 
     def create_simple(self, turn: Turn, group_id: str, why: Why) -> GroupType:
         """Create a group for offsets that are committed without a member. It exists only in memory until it has some."""
-        return self.create(turn, group_id, TYPES[0], why, recorded=False)
+        return self.create(turn, group_id, ClassicGroup, why, recorded=False)
 
     def mislay(self, turn: Turn, group: GroupType, why: Why) -> None:
         """Remove the group from memory only, so that the log still has it."""
@@ -221,13 +215,13 @@ class GroupRegistry:
         """Delete the group with its reserved ids and offsets, so that its id becomes unknown."""
         group.die(turn, why)
         self._forget(group)
-        if isinstance(group, ShareGroup):
+        if is_share(group):
             self.share_states().delete(turn, group.group_id)
 
     def _add(self, turn: Turn, group_id: str, kind: type[G], offsets: CommittedOffsets | None = None) -> G:
         partition = self.hosting.partition_of(group_id)
         group = kind.begin(turn, self.hosting, group_id, partition)
-        if isinstance(group, ShareGroup):
+        if is_share(group):
             group.states = self.share_states
         if offsets is not None:
             group.offsets = offsets
@@ -363,21 +357,19 @@ class GroupRegistry:
             self.delete(turn, group, causes.NOTHING_LEFT)
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Return the handler of each timer that groups set, by timer name."""
-        of_groups = {name: self._of_group(name) for kind in TYPES for name in kind.timers}
-        return {**of_groups, "retention": self._on_retention, **self.hosting.timer_handlers()}
+        """Return the handlers of the timers that no single group sets, by timer name."""
+        return {"retention": self._on_retention, **self.hosting.timer_handlers()}
 
-    def _of_group(self, name: str) -> TimerHandler:
-        def fire(subject: tuple[str, ...], turn: Turn) -> bool:
-            group = self._groups.get(subject[0])
-            if group is None or name not in group.timers or defers(self._environment.busy, (name, *subject)):
-                return False
-            fired = group.fire(turn, name, subject)
-            if fired:
-                self.convert(turn, group)
-            return fired
-
-        return fire
+    def fire(self, key: Key, turn: Turn) -> bool:
+        """Handle a timer of a group and return whether that changed anything."""
+        name, *subject = key
+        group = self._groups.get(subject[0])
+        if group is None or name not in group.timers or defers(self._environment.busy, key):
+            return False
+        fired = group.fire(turn, name, tuple(subject))
+        if fired:
+            self.convert(turn, group)
+        return fired
 
     def _on_retention(self, subject: tuple[str, ...], turn: Turn) -> bool:
         turn.begin(self._drop_expired)

@@ -5,7 +5,7 @@ Kafka 4 has several kinds of group under one name: the classic one (JoinGroup an
 time. Commits, retention, deletion, listing, moves of the coordinator and the journal work with any type through this class only. In Kafka:
 org.apache.kafka.coordinator.group.Group.
 
-A type is a folder next to `classic/` with a subclass of `GroupType`, a line in `registry.TYPES`, and the APIs that are its own.
+A type is a folder next to `classic/` with a subclass of `GroupType`, a line in `kinds`, and the APIs that are its own.
 """
 
 from __future__ import annotations

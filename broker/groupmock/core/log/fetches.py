@@ -54,8 +54,8 @@ from groupmock_codec.messages.k01_fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from groupmock_codec.record_costs import CONVERTED
 from groupmock_codec.records import RecordsError, iter_batches
-from groupmock_codec.room import CONVERTED
 
 from .partition import NO_OFFSET, Partition
 from .read_replica import preferred

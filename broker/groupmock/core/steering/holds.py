@@ -26,7 +26,7 @@ from ..groups.classic.type import ClassicGroup
 from ..groups.consumer.states import JOINING
 from ..groups.consumer.states import State as ConsumerState
 from ..groups.consumer.type import ConsumerGroup
-from ..groups.registry import TYPES
+from ..groups.kinds import kinds
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -39,7 +39,7 @@ OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGrou
 
 ASSIGNING: Final = ConsumerState.ASSIGNING
 RECONCILING: Final = ConsumerState.RECONCILING
-HOLDABLE: Final = tuple(dict.fromkeys(str(state) for kind in TYPES for state in kind.may_follow if state not in ("", ConsumerState.DEAD)))
+HOLDABLE: Final = tuple(dict.fromkeys(str(state) for kind in kinds() for state in kind.may_follow if state not in ("", ConsumerState.DEAD)))
 """The states in which a group of some type can be held: those that another state may follow."""
 BUSY: Final = (COMPLETING, STABLE, ASSIGNING, RECONCILING)
 """The states in which a timer or a LeaveGroup may remove a member and so change the state. In PreparingRebalance a removal only ends the

@@ -137,7 +137,7 @@ class MoveTransactionCoordinator(Arguments):
 @steers("move_transaction_coordinator", MoveTransactionCoordinator)
 def move_transaction_coordinator(cluster: Cluster, arguments: MoveTransactionCoordinator, turn: Turn) -> None:
     """Move the coordinator of a transactional id, and so of all ids in its partition of __transaction_state."""
-    hosting = cluster.transactions.hosting
+    hosting = cluster.tenancy.hosting
     partition = hosting.partition_of(arguments.transactional_id)
     node = live_node(cluster, arguments.node) if arguments.node is not None else next_up(turn, hosting.leader_of(partition) or 0)
     if node is None:

@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.units import NS_PER_MS
 
 from ..hosting import Hosting
-from ..java.hashes import partition_for
-from ..log import internal
 from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from ..work import A_FEW
 from . import causes, levels
@@ -60,20 +57,22 @@ EXPIRY: Final = ("transaction_expiry",)
 class TransactionCoordinator:
     """The coordinator of all transactional ids of the cluster, whichever nodes coordinate them."""
 
-    def __init__(self, environment: Environment, topics: Topics) -> None:
+    def __init__(self, environment: Environment, topics: Topics, hosting: Hosting) -> None:
         self._environment = environment
         self._topics = topics
         self._ids: dict[str, TransactionalId] = {}
         self.producer_ids = ProducerIds()
         self._logs: dict[int, dict[str, TransactionalId]] = {}
         self._markers = Markers(environment, topics, self._complete)
-        places = internal.TRANSACTION_PARTITIONS
-        self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partial(partition_for, partitions=places), places, LOAD, self)
+        self.hosting = hosting
         """Places the partitions of __transaction_state on nodes."""
+        self.timer_handlers: dict[str, TimerHandler] = {
+            TIMEOUTS[0]: self._on_timeouts,
+            EXPIRY[0]: self._on_expiry,
+            TIMER: self._on_markers,
+        }
         self.ended: Counter[Cause] = Counter()
         """The number of transactions that ended since the start, by cause."""
-        topics.when_deleted(self._topic_deleted)
-
 
     def gate(self, name: str, node: int) -> int:
         """Return the error with which the node refuses to answer for the id: INVALID_REQUEST (42) for an empty id, 14 while loading, 16
@@ -324,22 +323,13 @@ class TransactionCoordinator:
         if known is not None:
             self._markers.release(turn, known)
 
-    def _topic_deleted(self, turn: Turn, topic: str) -> None:
+    def topic_deleted(self, turn: Turn, topic: str) -> None:
+        """Forget what a deleted topic had of transactions."""
         if topic == TRANSACTION_TOPIC:
             self._markers.partitions -= sum(len(known.partitions) for log in self._logs.values() for known in log.values())
             self._logs.clear()
         else:
             self._markers.topic_deleted(turn)
-
-
-    def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Return the handlers of the transaction timers, by timer name."""
-        return {
-            TIMEOUTS[0]: self._on_timeouts,
-            EXPIRY[0]: self._on_expiry,
-            TIMER: self._on_markers,
-            **self.hosting.timer_handlers(),
-        }
 
     def _on_markers(self, subject: tuple[str, ...], turn: Turn) -> bool:
         self._markers.write(turn, self._ids[subject[0]])
@@ -412,17 +402,6 @@ class TransactionCoordinator:
     def _told(self, turn: Turn, known: TransactionalId, before: str, after: str, why: Why) -> None:
         known.note(turn, "transaction_moved", why, before=str(before), after=str(after))
 
-
-    def led(self, partitions: Iterable[int], node: int) -> None:
-        """Do nothing, because transactional ids are not kept by node."""
-
-    def left(self, partition: int, node: int) -> None:
-        """Do nothing, because transactional ids are not kept by node."""
-
-    def stopped(self, node: int) -> None:
-        """Forget the stopped node's block of producer ids."""
-        self.producer_ids.stopped(node)
-
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
         """Move the transactional ids of a partition from memory to the log."""
         why = causes.coordinator_left(partition, node)
@@ -448,5 +427,3 @@ class TransactionCoordinator:
                 self._watch_expiry(turn, known)
         self.settle(turn)
 
-
-LOAD: Final = "load_transactions"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -90,7 +90,7 @@ class ProtocolListing(msgspec.Struct, gc=False, eq=False):
     members: int = 0
 
 
-class StoredGroup(NamedTuple):
+class StoredGroup(msgspec.Struct, frozen=True):
     """The group's last record in __consumer_offsets, with the members' fields in columns."""
 
     generation: int

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,9 @@ from ...effects import Leased
 from ...turn import Turn
 from ..type import GroupType
 from .group import Group, Member
+
+if TYPE_CHECKING:
+    from ..configs import GroupConfigs
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -35,6 +38,12 @@ class TimingKeys(NamedTuple):
 
 OF_CONSUMERS: Final = TimingKeys("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms")
 OF_SHARES: Final = TimingKeys("share.session.timeout.ms", "share.heartbeat.interval.ms", "share.assignment.interval.ms")
+
+
+def of(configs: GroupConfigs, group_id: str, node: int, keys: TimingKeys = OF_CONSUMERS) -> Timing:
+    """Return the settings of the group that a heartbeat of its members needs."""
+    session, heartbeat = configs.number(group_id, keys.session), configs.number(group_id, keys.heartbeat)
+    return Timing(session, heartbeat, lambda: configs.number_now(group_id, keys.assignment, node))
 
 
 def renew(turn: Turn, group: GroupType, member: Leased, session_timeout_ms: int) -> None:
