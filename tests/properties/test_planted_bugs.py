@@ -11,10 +11,12 @@ from hypothesis import Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from properties.groups import GroupMachine
 
+from groupmock.core.effects import Reply
 from groupmock.core.groups.classic import answers, leaving, membership, rebalance, sessions
 from groupmock.core.groups.classic.group import Group, Member, Parked
 from groupmock.core.groups.classic.states import ANSWERS, COMPLETING, PREPARING, Answer, Do, Question
 from groupmock.core.turn import Turn
+from groupmock.core.work import Steps
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 RUNS = 1000
@@ -63,15 +65,15 @@ def _oldest_leads_on(original: Callable[..., None]) -> Callable[..., None]:
 def _everyone_gets_the_list(original: Callable[..., Any]) -> Callable[..., Any]:
     def faulty(self: answers.Joined, waiting: list[tuple[Parked, str]], listed: answers.Listed) -> Any:
         for parked, member_id in waiting:
-            yield answers.Reply(parked.ticket, self.to(parked.version, member_id, listed()))
+            yield Reply(parked.ticket, self.to(parked.version, member_id, listed()))
 
     return faulty
 
 
-def _leaders_assignment_adds_up(original: Callable[..., None]) -> Callable[..., None]:
-    def faulty(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
+def _leaders_assignment_adds_up(original: Callable[..., Steps]) -> Callable[..., Steps]:
+    def faulty(turn: Turn, group: Group, message: SyncGroupRequest) -> Steps:
         kept = [SyncGroupRequestAssignment(member_id=one.member_id, assignment=one.assignment) for one in group.members.values()]
-        original(turn, group, SyncGroupRequest(assignments=[*kept, *message.assignments]))
+        return original(turn, group, SyncGroupRequest(assignments=[*kept, *message.assignments]))
 
     return faulty
 

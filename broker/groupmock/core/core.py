@@ -45,7 +45,7 @@ from .environment import NO_HOLDS, Environment
 from .events import Command, Disconnected, Event, Request
 from .timers import NOT_YET, Beats, Key
 from .turn import TimerHandler, Turn
-from .work import keeps
+from .work import begun_after, keeps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,6 +166,11 @@ class Core:
 
     def _stepped(self, work: Work, turn: Turn) -> None:
         """Handle the requests that had to wait until this work was done, one by one."""
+        busy = self.environment.busy
+        if work.waiting and (later := begun_after(busy, work)) is not None:
+            # A request or timer that was let in has begun other work on the group, and the rest has to wait for that.
+            later.waiting += work.waiting
+            work.waiting.clear()
         if work.waiting:
             work.let_in = work.waiting.popleft()
             self._let_go(work.let_in, turn)
@@ -173,8 +178,8 @@ class Core:
                 self._let_ready(turn)
             return
         work.over = True
-        if work in self.environment.busy:
-            self.environment.busy.remove(work)
+        if work in busy:
+            busy.remove(work)
 
     def _finish(self, turn: Turn) -> None:
         """Finish all work that is split into steps, so that a command finds no group in the middle of a change."""

@@ -14,7 +14,7 @@ other. Between two steps of work that names nothing anything may happen, so it r
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -77,6 +77,11 @@ OF_CONTROLLER: Final[Asks] = dict.fromkeys(
 wait."""
 
 
+def parts(elements: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Divide the elements into parts that are small enough for one step: at most AT_ONCE of them."""
+    return (elements[start : start + AT_ONCE] for start in range(0, len(elements), AT_ONCE))
+
+
 def at_once(steps: Generator[None, None, T]) -> T:
     """Do all steps at once, and return the result."""
     while True:
@@ -103,6 +108,12 @@ class Work(msgspec.Struct, eq=False):
 def on(busy: list[Work], group_id: str) -> list[Work]:
     """Return the unfinished work on a group itself, not only on its offsets."""
     return [work for work in busy if work.asks is OF_GROUPS and group_id in work.groups]
+
+
+def begun_after(busy: list[Work], work: Work) -> Work | None:
+    """Return unfinished work on the same groups that began after this work, or None."""
+    latest = next((each for each in reversed(busy) if each.groups == work.groups and each.asks is work.asks), work)
+    return None if latest is work else latest
 
 
 def keeps(busy: list[Work], request: Request) -> bool:

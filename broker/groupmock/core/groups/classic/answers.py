@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
 import msgspec
@@ -11,7 +11,8 @@ from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroup
 from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
 from ...effects import Reply
-from .group import Group, Member, Parked, metadata_of
+from ...work import at_once, parts
+from .group import Group, Member, Parked, Protocols, metadata_of
 
 Listed = Callable[[], list[JoinGroupResponseMember]]
 NULL_SINCE: Final = 7
@@ -78,8 +79,17 @@ def joined(group: Group, leader_id: str | None = None) -> Joined:
 
 def member_list(group: Group) -> Listed:
     """Return a function that builds the member list for the leader, in hash map order, with the metadata of the chosen protocol only."""
+    return at_once(member_list_in_steps(group))
+
+
+def member_list_in_steps(group: Group) -> Generator[None, None, Listed]:
+    """Make the function `member_list` of a group that may be large."""
     # The members are copied, because the answers are built between turns of the event loop, when the group may have changed.
-    rows = [(m.member_id, m.group_instance_id, m.protocols) for m in group.ordered()]
+    rows: list[tuple[str, str | None, Protocols]] = []
+    for some in parts(group.ordered()):
+        if rows:
+            yield
+        rows += [(m.member_id, m.group_instance_id, m.protocols) for m in some]
     chosen = group.protocol_name or ""
 
     def listed() -> list[JoinGroupResponseMember]:

@@ -13,6 +13,7 @@ from groupmock_codec import error_codes
 from ...budget import LONG, LONGEST_TEXT, OverBudget
 from ...events import Request
 from ...turn import Turn
+from ...work import Steps, parts
 from .. import causes
 from ..causes import Why
 from . import answers, sessions
@@ -138,13 +139,16 @@ def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "rem
         lead(turn, group, group.first(), causes.leader_gone(member.member_id))
 
 
-def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], Why]) -> None:
+def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], Why]) -> Steps:
     """Remove many members, and elect a new leader only once, the first of the remaining members."""
     leader = group.members.get(group.leader_id) if group.leader_id is not None else None
     # Kafka removes the members one by one, so several may become leader in turn, but clients only learn of the last one.
-    for member in members:
-        if member is not leader:
-            discard(turn, group, member, why(member))
+    for number, some in enumerate(parts(members)):
+        if number:
+            yield
+        for member in some:
+            if member is not leader:
+                discard(turn, group, member, why(member))
     if leader is not None and leader in members:
         discard(turn, group, leader, why(leader))
 

@@ -37,19 +37,23 @@ counts (P1-d7).
 fires is used up, and the answer starts a new one (SERVER-30). New members are the exception: they have 300 s and then expire nevertheless
 (SERVER-29, KAFKA-7610), because nothing else would remove a client that went away during its first join.
 
-All of this happens in one call. Only the answers, which may be ten thousand, are an effect that makes them one by one.
+All of this happens in one call for up to `work.AT_ONCE` members. For larger groups, the end of either phase is work in steps: requests
+and timers of the group wait meanwhile (`core.work`). The answers, which may be ten thousand, are an effect that makes them one by one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from enum import Enum
 from typing import Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
+from groupmock_codec.units import NS_PER_MS
 
 from ...events import Request
 from ...turn import Turn
+from ...work import Steps, at_once, parts
 from .. import causes
 from ..causes import Why
 from . import answers, membership, sessions, storage
@@ -114,21 +118,26 @@ def _reset_assignments(group: Group) -> None:
 
 def refuse_syncs(turn: Turn, group: Group, error: int) -> None:
     """Answer every parked SyncGroup with an error, which restarts the sessions of these members."""
-    waiting = _take_syncs(turn, group)
+    waiting = at_once(_take_syncs(turn, group))
     if waiting:
         turn.replies(answers.all_syncs_refused(error, [parked for parked, _ in waiting]))
 
 
-def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
-    synced, waiting = [], []
-    for member in group.ordered():
-        sync = member.sync
-        if sync is not None:
-            member.sync = None
-            synced.append(member)
-            waiting.append((sync, member.assignment))
-    # A parked SyncGroup does not renew the session, but its answer does, even an error (SERVER-30).
-    sessions.renew_all(turn, group, synced)
+def _take_syncs(turn: Turn, group: Group) -> Generator[None, None, list[tuple[Parked, bytes]]]:
+    waiting: list[tuple[Parked, bytes]] = []
+    since = turn.now
+    for number, some in enumerate(parts(group.ordered())):
+        if number:
+            yield
+        synced = []
+        for member in some:
+            sync = member.sync
+            if sync is not None:
+                member.sync = None
+                synced.append(member)
+                waiting.append((sync, member.assignment))
+        # A parked SyncGroup does not renew the session, but its answer does, even an error (SERVER-30).
+        sessions.renew_all(turn, group, synced, since)
     return waiting
 
 
@@ -151,15 +160,31 @@ def on_join_timer(turn: Turn, group: Group) -> None:
         group.initial = (step, max(remaining - delay, 0))
         turn.timers.set(("join", group.group_id), turn.after(step))
         return
-    complete(turn, group, causes.INITIAL_DELAY_OVER if initial else causes.REBALANCE_TIMEOUT_OVER)
+    why = causes.INITIAL_DELAY_OVER if initial else causes.REBALANCE_TIMEOUT_OVER
+    turn.begin(lambda turn: _complete_in_steps(turn, group, why), group)
+
+
+def _complete_in_steps(turn: Turn, group: Group, why: Why) -> Steps:
+    """End the join phase because of a timer, which thousands of members may not have heard."""
+    if not _is_kept_open(turn, group):
+        yield from _remove_silent(turn, group, why)
+        _end_phase(turn, group, why)
 
 
 def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     """End the join phase of the group. If that fails, a note has the reason, and only the sender of the last request has to be told."""
-    if group.join_phase_dead or turn.environment.holds.holds_phase(group.group_id):
+    if _is_kept_open(turn, group):
         return FINE
-    turn.timers.cancel(("join", group.group_id))
-    _remove_silent(turn, group, why)
+    at_once(_remove_silent(turn, group, why))
+    return _end_phase(turn, group, why)
+
+
+def _is_kept_open(turn: Turn, group: Group) -> bool:
+    """True if the join phase may not end now."""
+    return group.join_phase_dead or turn.environment.holds.holds_phase(group.group_id)
+
+
+def _end_phase(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     # The phase goes on, because no member has joined, and all remaining members are static.
     if not _leader_joined(turn, group) and group.members:
         group.initial = (0, 0)
@@ -176,11 +201,12 @@ def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     return FINE
 
 
-def _remove_silent(turn: Turn, group: Group, why: Why) -> None:
+def _remove_silent(turn: Turn, group: Group, why: Why) -> Generator[None, None, None]:
+    turn.timers.cancel(("join", group.group_id))
     if group.awaiting == len(group.members):
         return
     silent = [member for member in group.members.values() if member.join is None and member.group_instance_id is None]
-    membership.discard_all(turn, group, silent, lambda member: causes.member_silent(member.member_id, why))
+    yield from membership.discard_all(turn, group, silent, lambda member: causes.member_silent(member.member_id, why))
 
 
 def _leader_joined(turn: Turn, group: Group) -> bool:
@@ -233,30 +259,44 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     if wrong is not None:
         return _fail(turn, group, f"a Subscription is malformed: {wrong}")
     group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
-    turn.group_moved(group, group.move(COMPLETING, turn.wall_ms), why)
-    waiting = _take_joins(turn, group)
-    # Static members that did not join have to send a SyncGroup as well (P1-b2).
-    group.pending_syncs = set(group.members)
-    turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
-    turn.replies(answers.joined(group).all(waiting, answers.member_list(group)))
+    turn.begin(lambda turn: _answer_joins(turn, group, why), group)
     return FINE
 
 
-def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
+def _answer_joins(turn: Turn, group: Group, why: Why) -> Steps:
+    since = turn.now
+    waiting = yield from _take_joins(turn, group)
+    # Static members that did not join have to send a SyncGroup as well (P1-b2).
+    group.pending_syncs = set(group.members)
+    listed = yield from answers.member_list_in_steps(group)
+    turn.timers.set(("sync", group.group_id), since + max(group.rebalance_timeout_ms(), 0) * NS_PER_MS)
+    turn.group_moved(group, group.move(COMPLETING, turn.wall_ms), why)
+    turn.replies(answers.joined(group).all(waiting, listed))
+
+
+def _take_joins(turn: Turn, group: Group) -> Generator[None, None, list[tuple[Parked, str]]]:
     """Take every parked JoinGroup from its member, and return them with the member ids in the order in which Kafka answers. All sessions
     start again, and members that joined are no longer new. Later requests on the answered connections are handled in that order, too."""
-    waiting = []
-    for member in group.ordered():
-        join = member.join
-        if join is not None:
-            member.join = None
-            member.is_new = False
-            # A JoinGroup that a failed attempt refused with UNKNOWN_SERVER_ERROR (-1) counts as joined, but is not answered again (P1-b5).
-            if not join.answered:
-                waiting.append((join, member.member_id))
+    waiting: list[tuple[Parked, str]] = []
+    since = turn.now
+    for number, some in enumerate(parts(group.ordered())):
+        if number:
+            yield
+        for member in some:
+            join = member.join
+            if join is not None:
+                member.join = None
+                member.is_new = False
+                group.awaiting -= 1
+                # A JoinGroup that a failed attempt refused with UNKNOWN_SERVER_ERROR (-1) counts as joined, but is not answered again
+                # (P1-b5).
+                if not join.answered:
+                    waiting.append((join, member.member_id))
     # The sessions of all members restart, even of static members that did not join and get no answer (P1-b2).
-    group.awaiting = 0
-    sessions.renew_all(turn, group, group.members.values())
+    for number, some in enumerate(parts([*group.members.values()])):
+        if number:
+            yield
+        sessions.renew_all(turn, group, some, since)
     return waiting
 
 
@@ -288,7 +328,7 @@ def collect(turn: Turn, group: Group, member: Member, request: Request, message:
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another SyncGroup")
     settle(turn, group, member)
     if group.is_leader(member):
-        _assign(turn, group, message)
+        turn.begin(lambda turn: _assign(turn, group, message), group)
 
 
 def settle(turn: Turn, group: Group, member: Member) -> None:
@@ -297,21 +337,24 @@ def settle(turn: Turn, group: Group, member: Member) -> None:
         turn.timers.cancel(("sync", group.group_id))
 
 
-def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
+def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> Steps:
     # If the leader names a member id twice, the last entry counts. Unknown ids are ignored.
     wanted = {one.member_id: one.assignment for one in message.assignments}
-    for member in group.members.values():
-        member.assignment = wanted.get(member.member_id, b"")
+    for number, some in enumerate(parts([*group.members.values()])):
+        if number:
+            yield
+        for member in some:
+            member.assignment = wanted.get(member.member_id, b"")
     # If the assignment cannot be stored, all parked SyncGroups are refused and the group rebalances again
     # (docs/kafka/group-protocol.md#s-leader-failure).
-    if storage.too_large(turn, group):
+    if (yield from storage.too_large_in_steps(turn, group)):
         _reset_assignments(group)
         refuse_syncs(turn, group, error_codes.UNKNOWN_SERVER_ERROR)
         prepare(turn, group, causes.assignment_too_large(group.leader_id))
         return
+    waiting = yield from _take_syncs(turn, group)
     turn.group_moved(group, group.move(STABLE, turn.wall_ms), causes.leader_assigned(group.leader_id))
     storage.store(turn, group)
-    waiting = _take_syncs(turn, group)
     turn.replies(answers.all_synced(group, waiting))
 
 
@@ -322,9 +365,13 @@ def on_sync_timer(turn: Turn, group: Group) -> bool:
     late = [group.members[member_id] for member_id in group.pending_syncs if member_id in group.members]
     # `pending_syncs` is a set, whose order differs between processes, but a replay must repeat the order.
     late.sort(key=lambda member: member.member_id)
+    turn.begin(lambda turn: _remove_late(turn, group, late), group)
+    return True
+
+
+def _remove_late(turn: Turn, group: Group, late: list[Member]) -> Steps:
     timeout = group.rebalance_timeout_ms()
-    membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
+    yield from membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
     # Kafka rebalances even if no member is late because only the old id of a replaced static member is pending
     # (docs/kafka/group-protocol.md#static-replacement).
     prepare(turn, group, causes.sync_overdue([member.member_id for member in late], timeout) if late else causes.REPLACED_ID_OVERDUE)
-    return True

@@ -50,17 +50,18 @@ def renew(turn: Turn, group: Group, member: Member) -> None:
         arm(turn, group, member, member.session_timeout_ms)
 
 
-def renew_all(turn: Turn, group: Group, members: Iterable[Member]) -> None:
-    """Restart the sessions of many members in one loop, because a join phase may end with 10,000 members."""
+def renew_all(turn: Turn, group: Group, members: Iterable[Member], since: int) -> None:
+    """Restart the sessions of many members in one loop, because a join phase may end with 10,000 members. They count from `since` (ns of
+    the run), which is the same for all members although later ones come in later steps."""
     deadlines: dict[int, int] = {}
     for member in members:
         timeout = member.session_timeout_ms
         deadline = deadlines.get(timeout)
         if deadline is None:
-            deadline = deadlines[timeout] = turn.after(timeout)
+            deadline = deadlines[timeout] = since + max(timeout, 0) * NS_PER_MS
         timer = member.session
         if not timer.live or timer.queued > deadline:
-            arm(turn, group, member, timeout)
+            member.session = turn.timers.set(key(group, member.member_id), deadline)
         elif timer.beats is None:  # The setter of `deadline` is a call, and most of these members have repeated no heartbeat yet.
             timer.set_to = deadline
         else:

@@ -7,9 +7,12 @@ ILLEGAL_GENERATION (22) or UNKNOWN_MEMBER_ID (25) and join again.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from groupmock_codec import error_codes
 
 from ...turn import Turn
+from ...work import at_once, parts
 from . import answers, sessions
 from .group import Group, Member, StoredGroup, metadata_of
 from .subscription import UNKNOWN, Subscribed
@@ -39,18 +42,28 @@ def store(turn: Turn, group: Group) -> None:
 def too_large(turn: Turn, group: Group) -> bool:
     """True if the group record would exceed the largest batch size of the offsets topic. Only profiles with `group_record_limit` check
     this."""
-    return turn.quirks.group_record_limit and record_size(group) > group.home.largest_batch(group.partition)
+    return at_once(too_large_in_steps(turn, group))
 
 
-def record_size(group: Group) -> int:
+def too_large_in_steps(turn: Turn, group: Group) -> Generator[None, None, bool]:
+    """Find out `too_large` of a group that may have many members."""
+    if not turn.quirks.group_record_limit:
+        return False
+    return (yield from _record_size(group)) > group.home.largest_batch(group.partition)
+
+
+def _record_size(group: Group) -> Generator[None, None, int]:
     """Return the approximate size of the group record (GroupMetadataKey v2, GroupMetadataValue v3)."""
     chosen = group.protocol_name or ""
     size = (
         RECORD_OVERHEAD + 4 + _text(group.group_id) + 22 + _text(group.protocol_type) + _text(group.protocol_name) + _text(group.leader_id)
     )
-    for member in group.members.values():
-        names = _text(member.member_id) + _text(member.group_instance_id) + _text(member.client_id) + _text(member.client_host)
-        size += names + 16 + len(member.metadata(chosen)) + len(member.assignment)
+    for number, some in enumerate(parts([*group.members.values()])):
+        if number:
+            yield
+        for member in some:
+            names = _text(member.member_id) + _text(member.group_instance_id) + _text(member.client_id) + _text(member.client_host)
+            size += names + 16 + len(member.metadata(chosen)) + len(member.assignment)
     return size
 
 
