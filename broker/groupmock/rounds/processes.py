@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from typing import Final, NamedTuple
 
 from .rebalance_model import name_of
@@ -25,6 +26,35 @@ class Place(NamedTuple):
         return name if self.number == 1 else f"{name} ({self.number})"
 
 
+class Numbers:
+    """The numbers of the processes of one name. Finding the lowest free one takes the same time for any number of processes, because
+    thousands of members with one client id may come at once."""
+
+    __slots__ = ("_free", "_highest")
+
+    def __init__(self) -> None:
+        self._free: list[int] = []  # The numbers up to the highest that nobody has, in ascending order.
+        self._highest = 0
+
+    @property
+    def lowest(self) -> int:
+        """The lowest number that is free."""
+        return self._free[0] if self._free else self._highest + 1
+
+    def take(self, number: int) -> None:
+        """Take a number that is free."""
+        if number <= self._highest:
+            del self._free[bisect_left(self._free, number)]
+        else:
+            self._free += range(self._highest + 1, number)
+            self._highest = number
+
+    def give_back(self, number: int) -> bool:
+        """Free a number. Return True if no number is taken any more."""
+        insort(self._free, number)
+        return len(self._free) == self._highest
+
+
 class Processes:
     """Maps the members of a group to processes.
 
@@ -33,22 +63,24 @@ class Processes:
     restarts is the same process, even while the session of its former member still runs.
     """
 
-    __slots__ = ("_before", "_connected", "_places")
+    __slots__ = ("_before", "_connected", "_numbers", "_places")
 
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}  # Maps member ids to processes.
         self._connected: dict[Place, str] = {}  # Maps processes to their connected member.
+        self._numbers: dict[str, Numbers] = {}  # Maps names to the numbers of connected processes.
         self._before: dict[str, Place] = {}  # Maps ids of the members that left last to their processes.
 
     def comes(self, member: str, called: str | None) -> None:
         """Note that a member has a connection. `called` is its instance id or client id, which is used if the member id has no name."""
         old = self._places.get(member)
-        if old is not None and self._connected.setdefault(old, member) == member:
+        if old is not None and self._connected.get(old) == member:
             return
         name = old.name if old is not None else _name(member, called)
-        number = 1
-        while (place := Place(name, number)) in self._connected:
-            number += 1
+        numbers = self._numbers.setdefault(name, Numbers())
+        # A member that connects again has the number that it had, unless another member has it by now.
+        place = old if old is not None and old not in self._connected else Place(name, numbers.lowest)
+        numbers.take(place.number)
         self._connected[place] = member
         self._places[member] = place
 
@@ -57,6 +89,8 @@ class Processes:
         place = self._places.get(member)
         if place is not None and self._connected.get(place) == member:
             del self._connected[place]
+            if self._numbers[place.name].give_back(place.number):
+                del self._numbers[place.name]
 
     def goes(self, member: str) -> None:
         """Note that a member was removed. Its process is remembered, because a row may still name the member as a last owner."""

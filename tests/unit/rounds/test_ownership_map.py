@@ -23,6 +23,7 @@ from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Protocol, Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 from groupmock_codec.units import NS_PER_S
+from tools.budgets.meter import counted
 
 STATES = (PALE, UNOWNED, SHARED)
 
@@ -39,6 +40,24 @@ def test_members_of_one_client_id_are_numbered_in_the_order_in_which_they_come()
     for member in ("x", "y", "z"):
         processes.comes(member, "app")
     assert [processes.of(each) for each in ("x", "y", "z")] == ["app", "app (2)", "app (3)"]
+
+
+def test_a_member_that_comes_costs_the_same_beside_thousands_of_its_name() -> None:
+    """The log once compared a new member with every other one, which took the server seconds while 5,000 joined."""
+
+    def cost(others: int) -> int:
+        processes = Processes()
+        for number in range(others):
+            processes.comes(f"m{number}", "app")
+        processes.hangs_up(f"m{others // 2}")
+
+        def both_come() -> None:
+            processes.comes("new", "app")
+            processes.comes("newer", "app")
+
+        return counted(both_come, 1_000, 2**20).steps
+
+    assert cost(2_000) == cost(10)
 
 
 @for_each("how", ["hangs_up", "goes"])
