@@ -50,7 +50,7 @@ class Numbers:
             self._highest = number
 
     def give_back(self, number: int) -> bool:
-        """Free a number. Return True if no number is taken any more."""
+        """Make a number free for another process, and return True if no number is taken any more."""
         insort(self._free, number)
         return len(self._free) == self._highest
 

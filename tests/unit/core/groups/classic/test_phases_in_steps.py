@@ -17,6 +17,7 @@ from groupmock.journal.file import FileSink
 from groupmock.net.slices import Slices
 from groupmock.rig import WireRig
 from groupmock.rig.replay import replay
+from groupmock.rig.versions import highest
 from groupmock.rig.wire import read_response, request
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
@@ -26,7 +27,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 MEMBERS: Final = 7
-VERSIONS: Final = {JOIN_GROUP: 9, SYNC_GROUP: 5, HEARTBEAT: 4, LEAVE_GROUP: 5}
+VERSIONS: Final = {key: highest(key) for key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP)}
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": 500, "group.min.session.timeout.ms": 1000}
 ELSEWHERE: Final = request(9, 8, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="another", topics=None)]))
 
