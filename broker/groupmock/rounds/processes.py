@@ -68,7 +68,7 @@ class Processes:
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}  # Maps member ids to processes.
         self._connected: dict[Place, str] = {}  # Maps processes to their connected member.
-        self._numbers: dict[str, Numbers] = {}  # Maps names to the numbers of connected processes.
+        self._numbers: dict[str, Numbers] = {}  # Maps names of several processes to their numbers.
         self._before: dict[str, Place] = {}  # Maps ids of the members that left last to their processes.
 
     def comes(self, member: str, called: str | None) -> None:
@@ -77,19 +77,31 @@ class Processes:
         if old is not None and self._connected.get(old) == member:
             return
         name = old.name if old is not None else _name(member, called)
-        numbers = self._numbers.setdefault(name, Numbers())
-        # A member that connects again has the number that it had, unless another member has it by now.
-        place = old if old is not None and old not in self._connected else Place(name, numbers.lowest)
-        numbers.take(place.number)
+        place = old if old is not None and old not in self._connected else Place(name, self._lowest(name))
+        if place.number > 1 or name in self._numbers:
+            self._numbers_of(name).take(place.number)
         self._connected[place] = member
         self._places[member] = place
+
+    def _lowest(self, name: str) -> int:
+        """Return the lowest number that no connected process of the name has."""
+        return 1 if name not in self._numbers and Place(name, 1) not in self._connected else self._numbers_of(name).lowest
+
+    def _numbers_of(self, name: str) -> Numbers:
+        numbers = self._numbers.get(name)
+        if numbers is None:
+            numbers = self._numbers[name] = Numbers()
+            if Place(name, 1) in self._connected:
+                numbers.take(1)
+        return numbers
 
     def hangs_up(self, member: str) -> None:
         """Note that the member's connection ended, or that the member is gone. Another member may be the same process from now on."""
         place = self._places.get(member)
         if place is not None and self._connected.get(place) == member:
             del self._connected[place]
-            if self._numbers[place.name].give_back(place.number):
+            numbers = self._numbers.get(place.name)
+            if numbers is not None and numbers.give_back(place.number):
                 del self._numbers[place.name]
 
     def goes(self, member: str) -> None:
