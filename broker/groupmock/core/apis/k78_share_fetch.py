@@ -13,8 +13,9 @@ from ..authorizer.acl import GROUP, READ, TOPIC
 from ..authorizer.right import Right
 from ..budget import Ration
 from ..share import causes
+from ..share.acknowledging import RequestFailed
 from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, acknowledge, is_off, misnamed, work
-from ..share.sessions import FINAL, INITIAL, SessionRefused, ShareSession
+from ..share.sessions import FINAL, INITIAL, SessionRefused, ShareSession, Slot
 from ..share.waiting import Rows, ShareFetch, by_topic
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ BY_RECORD: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Handle the request, and forget share partitions whose stored states were altered."""
+    _handle(cluster, request, turn)
+    cluster.shares.drop_fenced(turn)
+
+
+def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Take the acknowledgements of the request, then answer with the records that the member acquires, or park the fetch until there
     are some."""
     asked = request.message
@@ -46,28 +53,35 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         shares.fetches.refuse_later(turn, fetch, error_codes.SHARE_SESSION_LIMIT_REACHED)
         return
     try:
-        session = _session(cluster, request, asked)
+        session = _session(cluster, request, asked, turn)
     except SessionRefused as refused:
         turn.reply(request.ticket, ShareFetchResponse(error_code=refused.code))
         return
     denied_of = partial(cluster.denied, turn, request, READ, TOPIC)
-    answers = acknowledge(shares, denied_of, turn, request, asked.topics, asked.is_renew_ack)
-    rows = {
-        slot: PartitionData(partition_index=slot[1], acknowledge_error_code=code, acknowledge_error_message=text)
-        for slot, (code, text) in answers.items()
-    }
+    try:
+        answers = acknowledge(shares, denied_of, turn, request, asked.topics, asked.is_renew_ack) if _acknowledges(asked) else {}
+    except RequestFailed:
+        turn.reply(request.ticket, ShareFetchResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
+        return
     lock_ms = shares.rules_of(group_id, request.node).lock_ms
     if asked.share_session_epoch == FINAL:
         shares.end_session(turn, session, causes.SESSION_CLOSED)
     if asked.share_session_epoch == FINAL or asked.is_renew_ack:
-        turn.reply(request.ticket, ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms, responses=by_topic(rows, rows)))
+        turn.reply(request.ticket, ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms, responses=by_topic({}, answers)))
         return
     missing = any(name is None or name not in cluster.topics for name in session.slots.values())
     if missing and turn.quirks.unknown_share_topic_fails_fetch:
         turn.reply(request.ticket, ShareFetchResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
         return
-    _deny(cluster, request, turn, session, rows)
-    shares.fetches.serve(turn, _fetch(request, asked, turn, session, rows))
+    denied = _denied(cluster, request, turn, session)
+    tried = {slot for slot in session.slots if slot not in denied and _exists(cluster, session, slot)}
+    if asked.share_acquire_mode not in (BY_BATCH, BY_RECORD) and tried:
+        # A broker looks at the mode only if there is a partition to read.
+        turn.reply(request.ticket, ShareFetchResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
+        return
+    fetch = _fetch(request, asked, turn, session, denied)
+    fetch.slots, fetch.acknowledged = session.in_order(asked.share_session_epoch, tried), answers
+    shares.fetches.serve(turn, fetch)
 
 
 def _refusal(asked: ShareFetchRequest, turn: Turn) -> int:
@@ -78,10 +92,11 @@ def _refusal(asked: ShareFetchRequest, turn: Turn) -> int:
         return error_codes.INVALID_REQUEST
     if asked.is_renew_ack and (asked.max_wait_ms or asked.min_bytes or asked.max_bytes or asked.max_records):
         return error_codes.INVALID_REQUEST
-    if asked.share_acquire_mode not in (BY_BATCH, BY_RECORD):
-        return error_codes.UNKNOWN_SERVER_ERROR
-    acknowledges = any(each.acknowledgement_batches for topic in asked.topics for each in topic.partitions)
-    return error_codes.INVALID_REQUEST if asked.share_session_epoch == INITIAL and acknowledges else error_codes.NONE
+    return error_codes.INVALID_REQUEST if asked.share_session_epoch == INITIAL and _acknowledges(asked) else error_codes.NONE
+
+
+def _acknowledges(asked: ShareFetchRequest) -> bool:
+    return any(each.acknowledgement_batches for topic in asked.topics for each in topic.partitions)
 
 
 def _check_work(cluster: Cluster, request: Request, asked: ShareFetchRequest, turn: Turn) -> None:
@@ -96,7 +111,7 @@ def _check_work(cluster: Cluster, request: Request, asked: ShareFetchRequest, tu
     cluster.shares.check_room(parts)
 
 
-def _session(cluster: Cluster, request: Request, asked: ShareFetchRequest) -> ShareSession:
+def _session(cluster: Cluster, request: Request, asked: ShareFetchRequest, turn: Turn) -> ShareSession:
     """Return the session of the request, with the partitions that it adds and forgets. Raises SessionRefused."""
     group_id, member_id, epoch = asked.group_id or "", asked.member_id or "", asked.share_session_epoch
     sessions = cluster.shares.sessions(request.node)
@@ -104,7 +119,10 @@ def _session(cluster: Cluster, request: Request, asked: ShareFetchRequest) -> Sh
         former = sessions.find(group_id, member_id)
         if former is not None:
             sessions.remove(former)  # What the member has acquired stays acquired, and may be acknowledged in the new session (SG-160).
+        latest = sessions.latest_on(request.connection)
         session = sessions.open(group_id, member_id, request.connection)
+        if latest is not None and latest != group_id:
+            cluster.shares.left(turn, request.node, latest)  # No other connection remembers that group's share partitions.
     else:
         session = sessions.require(group_id, member_id, epoch)
         if epoch == FINAL:
@@ -116,22 +134,30 @@ def _session(cluster: Cluster, request: Request, asked: ShareFetchRequest) -> Sh
             session.slots[slot] = name_of(slot[0])
     for topic in asked.topics:
         for each in topic.partitions:
-            session.slots.setdefault((topic.topic_id, each.partition_index), name_of(topic.topic_id))
+            slot = topic.topic_id, each.partition_index
+            if slot not in session.slots:
+                session.slots[slot] = name_of(topic.topic_id)
+                if epoch != INITIAL:
+                    session.due.add(slot)
     for forgotten in asked.forgotten_topics_data:
         for partition in forgotten.partitions:
-            session.slots.pop((forgotten.topic_id, partition), None)
+            session.forget((forgotten.topic_id, partition))
     return session
 
 
-def _deny(cluster: Cluster, request: Request, turn: Turn, session: ShareSession, rows: Rows) -> None:
-    """Refuse the partitions of topics that the sender may not read."""
+def _exists(cluster: Cluster, session: ShareSession, slot: Slot) -> bool:
+    name = session.slots[slot]
+    return name is not None and cluster.topics.find(name, slot[1]) is not None
+
+
+def _denied(cluster: Cluster, request: Request, turn: Turn, session: ShareSession) -> Rows:
+    """Return the rows of partitions that the sender may not read."""
     if cluster.authorizer is None:
-        return
+        return {}
     names = dict.fromkeys(name for name in session.slots.values() if name is not None)
     denied = cluster.denied(turn, request, READ, TOPIC, names)
-    for slot, name in session.slots.items():
-        if name in denied:
-            rows.setdefault(slot, PartitionData(partition_index=slot[1])).error_code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    code = error_codes.TOPIC_AUTHORIZATION_FAILED
+    return {slot: PartitionData(partition_index=slot[1], error_code=code) for slot, name in session.slots.items() if name in denied}
 
 
 def _fetch(request: Request, asked: ShareFetchRequest, turn: Turn, session: ShareSession, rows: Rows) -> ShareFetch:
@@ -148,6 +174,7 @@ def _fetch(request: Request, asked: ShareFetchRequest, turn: Turn, session: Shar
         batch_size=asked.batch_size,
         by_record=asked.share_acquire_mode == BY_RECORD,
         deadline=turn.now if wants_nothing else turn.after(asked.max_wait_ms),
-        slots=session.in_order(asked.share_session_epoch),
+        slots=[],
         rows=rows,
+        acknowledged={},
     )

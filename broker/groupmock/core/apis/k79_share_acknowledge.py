@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k79_share_acknowledge import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
@@ -18,18 +20,26 @@ from ..authorizer.acl import GROUP, READ, TOPIC
 from ..authorizer.right import Right
 from ..budget import Ration
 from ..share import causes
-from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, Answer, acknowledge, is_off, misnamed, work
+from ..share.acknowledging import RequestFailed
+from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, Answer, acknowledge, endpoints_of, is_off, misnamed, work
 from ..share.sessions import FINAL, INITIAL, SessionRefused, ShareSession, Slot
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..share.shares import Shares
     from ..turn import Turn
 
 RIGHTS: Final = (Right(READ, GROUP, "group_id"),)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Handle the request, and forget share partitions whose stored states were altered."""
+    _handle(cluster, request, turn)
+    cluster.shares.drop_fenced(turn)
+
+
+def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Take the acknowledgements of the request, and with the epoch -1 release the member's other records."""
     asked = request.message
     assert isinstance(asked, ShareAcknowledgeRequest)
@@ -54,11 +64,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if asked.share_session_epoch != FINAL:
         shares.sessions(request.node).went_on(session)
     denied_of = partial(cluster.denied, turn, request, READ, TOPIC)
-    answers = acknowledge(shares, denied_of, turn, request, asked.topics, asked.is_renew_ack)
+    try:
+        answers = acknowledge(shares, denied_of, turn, request, asked.topics, asked.is_renew_ack)
+    except RequestFailed:
+        turn.reply(request.ticket, ShareAcknowledgeResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
+        return
     if asked.share_session_epoch == FINAL:
         shares.end_session(turn, session, causes.SESSION_CLOSED)
     lock_ms = shares.rules_of(session.group_id, request.node).lock_ms
-    turn.reply(request.ticket, ShareAcknowledgeResponse(acquisition_lock_timeout_ms=lock_ms, responses=_by_topic(answers)))
+    responses, leaders = _by_topic(shares, answers)
+    endpoints = [NodeEndpoint(*each) for each in endpoints_of(shares.environment, request.listener, leaders)]
+    answer = ShareAcknowledgeResponse(acquisition_lock_timeout_ms=lock_ms, responses=responses, node_endpoints=endpoints)
+    turn.reply(request.ticket, answer)
 
 
 def _session(cluster: Cluster, request: Request, asked: ShareAcknowledgeRequest) -> ShareSession:
@@ -69,9 +86,15 @@ def _session(cluster: Cluster, request: Request, asked: ShareAcknowledgeRequest)
     return sessions.require(asked.group_id or "", asked.member_id or "", asked.share_session_epoch)
 
 
-def _by_topic(answers: dict[Slot, Answer]) -> list[ShareAcknowledgeTopicResponse]:
+def _by_topic(shares: Shares, answers: dict[Slot, Answer]) -> tuple[list[ShareAcknowledgeTopicResponse], set[int]]:
+    """Return the rows grouped by topic, and the leaders of the partitions whose rows name one (NOT_LEADER_OR_FOLLOWER)."""
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
+    leaders = set()
     for (topic_id, partition), (code, text) in answers.items():
         row = PartitionData(partition_index=partition, error_code=code, error_message=text)
+        log = shares.topics.find(shares.topics.name_of(topic_id) or "", partition) if code == error_codes.NOT_LEADER_OR_FOLLOWER else None
+        if log is not None:
+            row.current_leader = LeaderIdAndEpoch(leader_id=log.leader, leader_epoch=log.leader_epoch)
+            leaders.add(log.leader)
         topics.setdefault(topic_id, ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=[])).partitions.append(row)
-    return list(topics.values())
+    return list(topics.values()), leaders

@@ -18,8 +18,8 @@ from groupmock_codec.messages.k90_describe_share_group_offsets import (
 from ..authorizer.acl import DENIED_TEXT, DESCRIBE, GROUP, TOPIC
 from ..budget import Ration
 from ..groups.share.type import ShareGroup
-from ..java.hashes import uuid_hash
-from ..java.orders import java_order
+from ..java.hashes import int_hash, uuid_hash
+from ..java.orders import java_computed_order, java_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -84,17 +84,24 @@ def _describe(
         return
     if asked.topics is not None:
         hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, (topic.topic_name for topic in asked.topics))
+        named = {name: list(topic.partitions) for topic in asked.topics if (name := topic.topic_name) not in hidden}
+        ids = {topic_id: name for name in named if (topic_id := cluster.topics.topic_id(name)) is not None}
+        ordered = [ids[topic_id] for topic_id in java_computed_order(ids, uuid_hash)]
         answer.topics = [
-            _refused(topic.topic_name, topic.partitions) if topic.topic_name in hidden
-            else _topic(cluster, asked.group_id, topic.topic_name, cluster.topics.topic_id(topic.topic_name), topic.partitions)
-            for topic in asked.topics
-        ]  # fmt: skip
+            *(
+                _topic(cluster, asked.group_id, name, cluster.topics.topic_id(name), java_computed_order(named[name], int_hash))
+                for name in ordered
+            ),
+            *(_topic(cluster, asked.group_id, name, None, named[name]) for name in named if name not in ordered),
+            *(_refused(topic.topic_name, topic.partitions) for topic in asked.topics if topic.topic_name in hidden),
+        ]
     elif isinstance(group, ShareGroup):
-        named = [(topic_id, cluster.topics.name_of(topic_id)) for topic_id in java_order(group.initialized, uuid_hash)]
-        hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, (name for _, name in named if name is not None))
+        order = java_computed_order(java_order(group.initialized, uuid_hash), uuid_hash)
+        known = [(topic_id, cluster.topics.name_of(topic_id)) for topic_id in order]
+        hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, (name for _, name in known if name is not None))
         answer.topics = [
             _topic(cluster, asked.group_id, name, topic_id, java_order(group.initialized[topic_id], int))
-            for topic_id, name in named
+            for topic_id, name in known
             if name is not None and name not in hidden
         ]
 

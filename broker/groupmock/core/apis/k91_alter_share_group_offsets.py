@@ -89,8 +89,11 @@ def _altered(
         exists = range(len(found.partitions))
         wanted = {each.partition_index: each.start_offset for each in topic.partitions if each.partition_index in exists}
         if wanted:
-            group = group or cluster.groups.claim(turn, asked.group_id, ShareGroup, causes.share_offsets_altered(request.client_id))
-            assert group is not None, "no other group has the id"
+            if group is None:
+                group = cluster.groups.claim(turn, asked.group_id, ShareGroup, causes.share_offsets_altered(request.client_id))
+                assert group is not None, "no other group has the id"
+                if not turn.quirks.emptied_group_keeps_assignment_epoch:
+                    group.catch_up()
             _set(cluster, turn, group, topic.topic_name, found.topic_id, wanted)
         row = _refused(topic, error_codes.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED, frozenset(wanted))
         row.topic_id = found.topic_id

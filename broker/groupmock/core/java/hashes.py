@@ -36,6 +36,11 @@ def _utf16_units(text: str) -> tuple[int, ...]:
     return unpack(f"<{len(raw) // 2}H", raw)
 
 
+def int_hash(value: int) -> int:
+    """Return Java's `Integer.hashCode()`."""
+    return value & MASK
+
+
 def long_hash(value: int) -> int:
     return (value ^ value >> 32) & MASK
 

@@ -38,6 +38,11 @@ class AcknowledgementRefused(Exception):
         self.code, self.text = code, text
 
 
+class RequestFailed(Exception):
+    """The whole request fails with UNKNOWN_SERVER_ERROR, because a batch begins before the start offset and nothing is in flight there
+    (a NullPointerException in SharePartition.fetchSubMapForAcknowledgementBatch)."""
+
+
 class Acknowledgement(NamedTuple):
     """One type for the offsets from `first` to `last`."""
 
@@ -89,7 +94,7 @@ class Acknowledging:
             for batch in batches:
                 if batch.last >= self._states.start:
                     self._take(batch)
-        except AcknowledgementRefused:
+        except (AcknowledgementRefused, RequestFailed):
             self.undo()
             raise
         return self.result
@@ -123,6 +128,8 @@ class Acknowledging:
         place = states.floor(first)
         if place < 0 and first < states.start <= last:
             place = states.floor(states.start)
+            if place < 0:
+                raise RequestFailed
         if place < 0:
             raise AcknowledgementRefused(error_codes.INVALID_RECORD_STATE, NOT_FOUND)
         latest = states.batches[states.floor(last)]

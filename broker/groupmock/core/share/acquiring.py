@@ -69,8 +69,11 @@ class Acquiring:
         if offset < first:
             # Compaction has removed the records between the two offsets, so they are never delivered again (SG-274).
             states.archive(offset, first, AVAILABLE)
-        if self._again(first, last) and self._count < self._most and max(first, states.end) <= last:
-            self._new(max(first, states.end), last, produced)
+        overlapping = states.overlapping(first, last)
+        # Records before the end are acquired anew if DeleteRecords has moved the start into their batch, and an earlier one is in flight.
+        begins = first if not overlapping and states.floor(first) >= 0 else max(first, states.end)
+        if self._again(first, last) and self._count < self._most and begins <= last:
+            self._new(begins, last, produced)
         return self._result
 
     def _again(self, first: int, last: int) -> bool:

@@ -9,8 +9,10 @@ from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import REJECT, RENEW
 
 from .acknowledging import AcknowledgedBatch, Acknowledgement
+from .answer_order import in_order
 
 if TYPE_CHECKING:
+    from ..environment import Environment
     from ..events import Request
     from ..turn import Turn
     from .sessions import Slot
@@ -73,28 +75,44 @@ def work(topics: Iterable[NamedTopic]) -> tuple[int, int, int]:
 def acknowledge(
     shares: Shares, denied_of: Denied, turn: Turn, request: Request, topics: Sequence[NamedTopic], renews: bool
 ) -> dict[Slot, Answer]:
-    """Take all acknowledgements of a request, and return the result by partition. `denied_of` returns those of the topics that the sender
-    may not read."""
+    """Take all acknowledgements of a request, and return the result by partition, in the order of the answer. `denied_of` returns those of
+    the topics that the sender may not read. Partitions without acknowledgements are in the result if others are acknowledged. Raises
+    RequestFailed, when some partitions may have been acknowledged."""
     group_id, member_id = request.message.group_id, request.message.member_id  # type: ignore[attr-defined]  # both requests have them
     highest = RENEW if request.version >= RENEWAL_SINCE else REJECT
-    acknowledged = [(topic, each) for topic in topics for each in topic.partitions if each.acknowledgement_batches]
-    if not acknowledged:
+    named = {(topic.topic_id, each.partition_index): each.acknowledgement_batches for topic in topics for each in topic.partitions}
+    if not named:
         return {}
-    names = {topic.topic_id: shares.topics.name_of(topic.topic_id) for topic, _ in acknowledged}
-    denied = denied_of([name for name in names.values() if name is not None])
+    names = {slot: shares.topics.name_of(slot[0]) for slot in named}
+    denied = denied_of(dict.fromkeys(name for name in names.values() if name is not None))
     answers: dict[Slot, Answer] = {}
-    for topic, each in acknowledged:
-        slot, name = (topic.topic_id, each.partition_index), names[topic.topic_id]
-        batches = read(each.acknowledgement_batches, highest, renews)
+    accepted = []
+    for slot, batches in named.items():
+        name, checked = names[slot], read(batches, highest, renews)
         if name is None:
             answers[slot] = error_codes.UNKNOWN_TOPIC_ID, None
-        elif batches is None:
+        elif checked is None:
             answers[slot] = error_codes.INVALID_REQUEST, None
         elif name in denied:
             answers[slot] = error_codes.TOPIC_AUTHORIZATION_FAILED, None
+        elif shares.topics.find(name, slot[1]) is None:
+            answers[slot] = error_codes.UNKNOWN_TOPIC_OR_PARTITION, None
         else:
-            answers[slot] = shares.acknowledge(turn, request.node, group_id, member_id, slot, batches)
-    return answers
+            accepted.append((slot, checked))
+    taken = any(checked for _, checked in accepted)
+    checked_of = dict(accepted) if taken else {}
+    for slot in in_order(checked_of, names, copied=False):
+        checked = checked_of[slot]
+        answers[slot] = shares.acknowledge(turn, request.node, group_id, member_id, slot, checked) if checked else (error_codes.NONE, None)
+    return {slot: answers[slot] for slot in in_order(answers, names, copied=taken)}
+
+
+def endpoints_of(environment: Environment, listener: str, leaders: Collection[int]) -> list[tuple[int, str, int, str | None]]:
+    """Return id, host, port and rack of the nodes that lead partitions of an answer."""
+    if not leaders:
+        return []
+    nodes = environment.reached(environment.identity.nodes, listener)
+    return [(node.node_id, at.host, at.port, node.rack) for node, at in nodes if node.node_id in leaders]
 
 
 def read(batches: Sequence[Batch], highest: int, renews: bool) -> list[AcknowledgedBatch] | None:

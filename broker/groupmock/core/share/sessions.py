@@ -6,7 +6,7 @@ that opened it. In Kafka: ShareSessionCache, ShareSessionContext.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Final
 
 import msgspec
@@ -38,14 +38,23 @@ class ShareSession(msgspec.Struct, eq=False):
     node: int
     connection: int
     slots: dict[Slot, str | None] = {}
+    due: set[Slot] = set()
+    """The partitions that the next answer names although it has no records of them, because they have joined the session since, or had an
+    error (CachedSharePartition.requiresUpdateInResponse)."""
     epoch: int = 1
     closed: bool = False
 
-    def in_order(self, epoch: int) -> list[Slot]:
-        """Return the partitions in the order in which the request with this epoch fetches them (SG-189)."""
-        slots = list(self.slots)
-        first = epoch % len(slots) if slots else 0
-        return slots[first:] + slots[:first]
+    def in_order(self, epoch: int, tried: Container[Slot]) -> list[Slot]:
+        """Return the partitions in the order in which the request with this epoch fetches them: those that are tried in turn, and then the
+        others (SG-189)."""
+        slots = [slot for slot in self.slots if slot in tried]
+        first = epoch % len(slots) if slots and epoch > 0 else 0
+        return slots[first:] + slots[:first] + [slot for slot in self.slots if slot not in tried]
+
+    def forget(self, slot: Slot) -> None:
+        """Remove a partition from the session."""
+        self.slots.pop(slot, None)
+        self.due.discard(slot)
 
     def gave(self, slots: Iterable[Slot]) -> None:
         """Move partitions that gave records to the end, so that the others are not starved."""
@@ -62,6 +71,8 @@ class ShareSessions:
         self.most = most
         self._sessions: dict[str, dict[str, ShareSession]] = {}
         self._opened: dict[int, dict[tuple[str, str], ShareSession]] = {}
+        self._latest: dict[int, str] = {}
+        """The group of the session that was opened on each connection last, which may be closed since."""
         self._count = 0
 
     def __len__(self) -> int:
@@ -81,14 +92,19 @@ class ShareSessions:
         return [session for of_group in self._sessions.values() for session in of_group.values()]
 
     def opened_on(self, connection: int) -> list[ShareSession]:
-        """Return the sessions that were opened on the connection."""
+        """Return the sessions that were opened on the connection and are not closed."""
         return list(self._opened.get(connection, {}).values())
+
+    def latest_on(self, connection: int) -> str | None:
+        """Return the group whose session was opened on the connection last, and forget it."""
+        return self._latest.pop(connection, None)
 
     def open(self, group_id: str, member_id: str, connection: int) -> ShareSession:
         """Open a session for the member; the former one must have been removed."""
         session = ShareSession(group_id, member_id, self.node, connection)
         self._sessions.setdefault(group_id, {})[member_id] = session
         self._opened.setdefault(connection, {})[group_id, member_id] = session
+        self._latest[connection] = group_id
         self._count += 1
         return session
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from groupmock_codec import error_codes
+
 from ..log.partition import Partition
 from . import causes
 from .acknowledging import Acknowledged, AcknowledgedBatch, AcknowledgementRefused, Acknowledging
@@ -76,6 +78,11 @@ class SharePartition:
         self.states = states
         self.state_epoch = state_epoch
         self._stored = stored
+        self.dropped = False
+        """True once the share partition is not in memory any more, although a parked fetch may still know it."""
+        self.known_at = -1
+        """The offset whose place in the log was read last: a fetch that looks for enough bytes does not read there again
+        (SharePartition.fetchOffsetMetadata)."""
         self.timer: TimerKey = ("record_lock", place.group_id, place.topic, str(place.partition))
 
     def readable_to(self, rules: RecordRules, pinned: bool) -> int:
@@ -87,7 +94,6 @@ class SharePartition:
         if self.log.start <= self.states.start:
             return
         gone = self.states.log_starts_at(self.log.start)
-        self.states.move_start()
         if gone:
             self._note_released(turn, "", [], gone, causes.DELETED)
 
@@ -95,24 +101,41 @@ class SharePartition:
         """True if a fetch could get records: fewer than the limit are in flight, or some are available again."""
         return self.states.in_flight < rules.max_locks or self.states.next_offset() != self.states.end
 
+    def gives(self, rules: RecordRules, pinned: bool) -> bool:
+        """True if a fetch that looks for bytes would be answered."""
+        return self.may_acquire(rules) and (self.out_of_range or self.states.next_offset() != self.readable_to(rules, pinned))
+
+    @property
+    def out_of_range(self) -> bool:
+        """True if the log has not got the offset that a fetch would read next, because records were deleted or the offset was altered."""
+        return not self.log.start <= self.states.next_offset() <= self.log.end
+
+    def bytes_read(self, rules: RecordRules, pinned: bool, max_bytes: int, at_least_one: bool) -> int:
+        """Return how many bytes a fetch reads of the log. A first batch that does not fit is read whole with `at_least_one`, or else not
+        at all."""
+        offset, log = self.states.next_offset(), self.log
+        if self.out_of_range:
+            return 0
+        there, first = log.available(offset, self.readable_to(rules, pinned)), log.first_size(offset)
+        if max_bytes < first:
+            return min(there, first) if at_least_one else 0
+        return min(there, max_bytes)
+
     def acquire(
-        self,
-        turn: Turn,
-        rules: RecordRules,
-        member_id: str,
-        most: int,
-        max_bytes: int,
-        batch_size: int,
-        by_record: bool,
+        self, turn: Turn, rules: RecordRules, member_id: str, most: int, max_bytes: int, batch_size: int, by_record: bool
     ) -> Delivery:
-        """Acquire records for a member, and return them."""
+        """Acquire records for a member from the `max_bytes` that were read of the log, and return them. If the log has not got the offset,
+        nothing is delivered, and the start moves to the log's."""
         states, log = self.states, self.log
+        if self.out_of_range:
+            self.follow_log(turn)
+            return NOTHING
         offset = states.next_offset()
         end = self.readable_to(rules, turn.quirks.stable_offset_within_log)
-        if most <= 0 or offset >= end:
+        if most <= 0 or max_bytes <= 0 or offset >= end:
             return NOTHING
-        # Each produced batch has at least one record, so this many batches have all that the fetch may acquire.
-        read = log.whole_batches(offset, end, max_bytes, True, states.in_flight + min(most, rules.max_locks))
+        # Each produced batch has at least one record, so this many batches have all that the fetch may acquire, and another one.
+        read = log.whole_batches(offset, end, max_bytes, False, states.in_flight + min(most, rules.max_locks) + 1)
         if not read:
             return NOTHING
         lock_ends = turn.after(rules.lock_ms)
@@ -141,9 +164,9 @@ class SharePartition:
         )
         first, last = delivered[0].first, delivered[-1].last
         size = sum(len(batch.data) for batch in read if batch.last_offset >= first and batch.base_offset <= last)
-        if read[-1].last_offset <= last:
-            # Kafka cuts the bytes behind the last acquired batch off only if it has read another whole one.
-            size = max(size, max_bytes - log.available(offset) + log.available(first))
+        if len(read) == 1:
+            # Kafka cuts nothing off if it has read one whole batch, behind which a part of the next may stand (maybeSliceFetchRecords).
+            size = max(size, max_bytes)
         return Delivery(delivered, log.read(first, size, at_least_one=True, end=end))
 
     def _aborted(self, read: Sequence[Batch]) -> list[Produced]:
@@ -181,9 +204,22 @@ class SharePartition:
             )
         return Outcome(result, moved)
 
+    def holds(self, member_id: str) -> bool:
+        """True if the member has acquired records."""
+        return member_id in self.states.held
+
+    @property
+    def altered(self) -> bool:
+        """True if the offset of the group was altered since the stored state was read, so that nothing can be written any more."""
+        try:
+            self._stored.check(self.key, self.state_epoch)
+        except WriteRefused as refused:
+            return refused.code == error_codes.NOT_LEADER_OR_FOLLOWER
+        return False
+
     def release(self, turn: Turn, rules: RecordRules, member_id: str, why: Why) -> Freed:
         """Release all records that a member has acquired."""
-        if member_id not in self.states.held:
+        if not self.holds(member_id):
             return NOBODY_FREED
         return self.free(turn, rules, lambda run: run.state == ACQUIRED and run.member_id == member_id, why, member_id)
 
@@ -206,10 +242,10 @@ class SharePartition:
         except WriteRefused:
             if must_write:
                 return NOBODY_FREED
-        states.archive_before_start(matches)
+        archived = states.archive_before_start(matches)
         before = [run for batch in states.batches for run in batch.runs if matches(run)]
         freed = states.change_all(matches, rules.released)
-        if not freed:
+        if not freed and not archived:
             return Freed([], states.move_start(), any=False)
         with suppress(WriteRefused):
             self._write()
@@ -235,6 +271,7 @@ class SharePartition:
     def close(self, turn: Turn, why: Why) -> None:
         """Drop the share partition from memory. The stored state keeps what was written, and acquired records are not acquired any
         more."""
+        self.dropped = True
         turn.timers.cancel(self.timer)
         for member_id in self.states.held:
             held = [run for batch in self.states.batches for run in batch.runs if run.member_id == member_id]

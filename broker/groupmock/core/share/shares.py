@@ -51,6 +51,7 @@ class Shares:
         self._of_topic: dict[str, dict[Key, SharePartition]] = {}
         self._sessions: dict[int, ShareSessions] = {}
         self._count = RunCount()
+        self._fenced: list[SharePartition] = []
         self.held: set[str] = set()
         """The ids of the groups to which no records are delivered, because a command holds them."""
         topics.when_deleted(self._topic_deleted)
@@ -169,13 +170,21 @@ class Shares:
             outcome = found.acknowledge(turn, rules, member_id, batches)
         except AcknowledgementRefused as refused:
             if refused.code == error_codes.NOT_LEADER_OR_FOLLOWER:
-                self.drop(turn, found, causes.ALTERED)
+                self._fenced.append(found)
             return refused.code, refused.text
         self._bury(turn, found, rules, outcome.acknowledged.rejected, REJECTED)
         self._bury(turn, found, rules, outcome.acknowledged.exhausted, EXHAUSTED)
         if outcome.moved:
             self.fetches.changed_for(turn, found)
         return error_codes.NONE, None
+
+    def drop_fenced(self, turn: Turn) -> None:
+        """Drop the share partitions into whose stored states a request could not write, because they were altered. A fetch of the same
+        request still gets records of them, as on a broker, which learns later that it cannot write."""
+        while self._fenced:
+            found = self._fenced.pop()
+            if not found.dropped:
+                self.drop(turn, found, causes.ALTERED)
 
     def settle(self, turn: Turn, partition: SharePartition, freed: Freed, wake: bool) -> None:
         """Send archived records to the dead letter queue, and wake the fetches that may get what is available again."""
@@ -239,17 +248,24 @@ class Shares:
             yield from sessions.all()
 
     def end_session(self, turn: Turn, session: ShareSession, why: Why) -> None:
-        """End a session, and release what its member has acquired in its partitions. With the group's last session on the node, its share
-        partitions there are dropped (SG-292)."""
+        """End a session, and release what its member has acquired in its partitions. A share partition whose state was altered meanwhile is
+        dropped (SharePartitionManager.releaseSession)."""
         sessions = self.sessions(session.node)
         for slot in session.slots:
             found = self.partitions.get((session.group_id, *slot))
             if found is not None and found.node == session.node:
+                if found.holds(session.member_id) and found.altered:
+                    self.drop(turn, found, causes.ALTERED)
+                    continue
                 freed = found.release(turn, self.rules_of(session.group_id, session.node), session.member_id, why)
                 self.settle(turn, found, freed, wake=False)
         sessions.remove(session)
-        if not sessions.of_group(session.group_id):
-            for found in [each for each in self.partitions.values() if each.key[0] == session.group_id and each.node == session.node]:
+
+    def left(self, turn: Turn, node: int, group_id: str) -> None:
+        """Drop the share partitions of a group on a node if the group has no session there, because a connection of its members has ended
+        (SG-292; ShareSessionCache.checkAndNotifyListenersOnGroupEmpty)."""
+        if not self.sessions(node).of_group(group_id):
+            for found in [each for each in self.partitions.values() if each.key[0] == group_id and each.node == node]:
                 self.drop(turn, found, causes.IDLE)
 
     def switched_off(self, turn: Turn) -> None:
@@ -266,6 +282,10 @@ class Shares:
         for sessions in self._sessions.values():
             for session in sessions.opened_on(connection):
                 self.end_session(turn, session, causes.CONNECTION_CLOSED)
+                self.left(turn, sessions.node, session.group_id)
+            latest = sessions.latest_on(connection)
+            if latest is not None:
+                self.left(turn, sessions.node, latest)
 
     # What happens to topics.
 

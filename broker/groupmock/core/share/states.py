@@ -140,13 +140,17 @@ class RecordStates:
                 self.restore(batch, joined(news))
         return changed
 
-    def archive_before_start(self, matches: Callable[[Run], bool]) -> None:
-        """Archive the records before the start that match: acquired ones are left there after records were deleted."""
+    def archive_before_start(self, matches: Callable[[Run], bool]) -> bool:
+        """Archive the records before the start that match, and return whether there are any: acquired ones are left there after records
+        were deleted."""
+        found = False
         if self.batches and self.batches[0].first < self.start:
             for batch in self.overlapping(self.batches[0].first, self.start - 1):
                 for run in list(batch.within(batch.first, self.start - 1)):
                     if matches(run):
+                        found = True
                         self.change(batch, run.first, run.last, lambda run: run.now(ARCHIVED, run.count))
+        return found
 
     def archive(self, first: int, stop: int, state: int) -> list[Run]:
         """Archive the records in `state` from `first` to before `stop`, and return their runs."""
@@ -186,11 +190,11 @@ class RecordStates:
         )
 
     def move_start(self) -> bool:
-        """Move the start over done records at the front, and forget batches of which all records are done. Return whether it moved."""
-        place = self.floor(self.start)
-        if place == BEFORE:
+        """Move the start over done records at the front, and forget batches of which all records are done. Return whether the start moved.
+        It moves back if all records in flight are done and lie before it, which DeleteRecords makes possible
+        (SharePartition.maybeUpdateCachedStateAndOffsets)."""
+        if not self._start_is_done():
             return False
-        # The records before the start count, too: after DeleteRecords there may be acquired ones (SharePartition.canMoveStartOffset).
         last, full = BEFORE, 0
         for batch in self.batches:
             open_run = next((run for run in batch.runs if not run.done), None)
@@ -198,24 +202,32 @@ class RecordStates:
                 last = open_run.first - 1 if open_run is not batch.runs[0] else last
                 break
             last, full = batch.last, full + 1
-        if last == BEFORE or last < self.start:
-            return self._forget(full)
+        if last == BEFORE:
+            return False
         if full == len(self.batches):
-            start = self.end = max(self.end, last + 1)
-        elif full and last == self.batches[full - 1].last:
-            start = self.batches[full].first  # Offsets that compaction has removed lie between the batches.
+            self.start = self.end = last + 1
+            self.done = 0
         else:
-            start = last + 1
-        self.done -= self._done_before(start)
-        self.start = max(self.start, start)
-        self._forget(full)
+            # Offsets that compaction has removed may lie between the batches.
+            start = self.batches[full].first if full and last == self.batches[full - 1].last else last + 1
+            start = max(start, self.start)
+            self.done -= self._done_before(start)
+            self.start = start
+        for batch in self.batches[:full]:
+            self._grow(-len(batch.runs))
+        del self.batches[:full]
         return True
 
-    def _forget(self, count: int) -> bool:
-        for batch in self.batches[:count]:
-            self._grow(-len(batch.runs))
-        del self.batches[:count]
-        return False
+    def _start_is_done(self) -> bool:
+        """True if the record at the start is done, or the whole batch before it. Kafka 4.4 cannot tell for a split batch that ends before
+        the start, and keeps it (a NullPointerException in SharePartition.canMoveStartOffset)."""
+        place = self.floor(self.start)
+        if place == BEFORE:
+            return False
+        batch = self.batches[place]
+        if not batch.split:
+            return batch.runs[0].done
+        return batch.last >= self.start and batch.runs[batch.place_of(self.start)].done
 
     def forget_all(self) -> None:
         """Stop counting the runs, because the share partition is dropped."""

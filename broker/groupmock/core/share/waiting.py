@@ -7,7 +7,7 @@ max wait is over, or with the next fetch. In Kafka: DelayedShareFetch, SharePart
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -22,7 +22,9 @@ from groupmock_codec.messages.k78_share_fetch import (
     ShareFetchResponse,
 )
 
-from .sessions import ShareSession, Slot
+from .answer_order import behind, in_order
+from .requests import Answer, endpoints_of
+from .sessions import INITIAL, ShareSession, Slot
 from .share_partition import SharePartition
 from .shares import Unreachable
 
@@ -32,12 +34,16 @@ if TYPE_CHECKING:
     from .shares import Shares
 
 LOOK_COST: Final = 10
+NOT_TRIED: Final = (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.TOPIC_AUTHORIZATION_FAILED, error_codes.UNKNOWN_TOPIC_ID)
+"""The errors of partitions that a fetch does not look for among share partitions."""
 Rows = dict[Slot, PartitionData]
+Found = dict[Slot, SharePartition]
+"""Partitions that can be fetched, in the order in which they are."""
 
 
 class ShareFetch(msgspec.Struct, eq=False):
     """A share fetch that is being answered, or is parked. `slots` are the partitions in the order in which they are fetched. `rows` has
-    what is known of partitions from the start: the results of acknowledgements, and errors."""
+    the errors, `acknowledged` the results of acknowledgements, and `found` the share partitions that the fetch has found when it came."""
 
     ticket: int
     connection: int
@@ -52,8 +58,9 @@ class ShareFetch(msgspec.Struct, eq=False):
     deadline: int
     slots: list[Slot]
     rows: Rows
+    acknowledged: dict[Slot, Answer]
+    found: Found = {}
     refused: int = 0
-    errors: int = 0
 
     @property
     def places(self) -> list[tuple[str, int]]:
@@ -71,6 +78,8 @@ class ShareFetches:
         self._by_connection: dict[int, int] = {}
         self._by_partition: dict[tuple[str, int], dict[int, None]] = {}
         self._waits_for: dict[int, list[tuple[str, int]]] = {}
+        self._read: list[SharePartition] | None = None
+        """The partitions of which fetches got bytes, while parked fetches of their groups are being tried."""
         shares.topics.fetches.when_changed(self.changed)
 
     def __len__(self) -> int:
@@ -79,10 +88,14 @@ class ShareFetches:
     def serve(self, turn: Turn, fetch: ShareFetch) -> None:
         """Answer the fetch now, or park it until there are records, an error appears, or its max wait is over."""
         places = fetch.places
-        if fetch.deadline <= turn.now or self._crowded(places):
+        self._look_up(turn, fetch)
+        if fetch.max_records <= 0 or fetch.max_bytes <= 0 or self._crowded(places):
             self._finish(turn, fetch)
         elif not self._tried(turn, fetch):
-            self._park(turn, fetch, places)
+            if fetch.deadline > turn.now:
+                self._park(turn, fetch, places)
+            else:
+                self._finish(turn, fetch)
 
     def refuse_later(self, turn: Turn, fetch: ShareFetch, code: int) -> None:
         """Refuse the fetch when its max wait is over, because there is no room for its session (SG-169)."""
@@ -119,8 +132,8 @@ class ShareFetches:
     def _try(self, turn: Turn, tickets: Iterable[int]) -> None:
         for ticket in list(tickets):
             fetch = self._parked.get(ticket)
-            if fetch is not None and self._tried(turn, fetch):
-                self._unpark(turn, fetch)
+            if fetch is not None:
+                self._tried(turn, fetch)
 
     def _park(self, turn: Turn, fetch: ShareFetch, places: list[tuple[str, int]]) -> None:
         self._parked[fetch.ticket] = fetch
@@ -148,18 +161,18 @@ class ShareFetches:
         return waiting * len(places) * LOOK_COST > self._shares.environment.settings.request_max_work
 
     def _tried(self, turn: Turn, fetch: ShareFetch) -> bool:
-        """Answer the fetch if it can get enough bytes, if all of its partitions have errors, or if one has a new error."""
-        rows, found, rules = self._reached(turn, fetch)
-        errors = len(fetch.slots) - len(found)
-        if not found or errors > fetch.errors:
-            parked = fetch.ticket in self._parked
-            if not found or parked:
-                self._answer(turn, fetch, rows, found, rules)
-                return True
-        fetch.errors = errors
-        if fetch.session.closed or not self._enough(turn, fetch, found, rules):
+        """Answer the fetch if it can get enough bytes, or if all of its partitions have errors. Those that the group has not initialized do
+        not count, because a broker learns that only from the share coordinator."""
+        rules = self._rules(fetch)
+        if all(slot in fetch.rows and fetch.rows[slot].error_code != error_codes.UNKNOWN_SERVER_ERROR for slot in fetch.slots):
+            self._answer(turn, fetch, [], rules)
+            return True
+        if fetch.session.closed:
             return False
-        self._answer(turn, fetch, rows, found, rules)
+        reads = self._enough(turn, fetch, rules)
+        if reads is None:
+            return False
+        self._answer(turn, fetch, reads, rules)
         return True
 
     def _finish(self, turn: Turn, fetch: ShareFetch) -> None:
@@ -167,97 +180,143 @@ class ShareFetches:
         if fetch.refused:
             turn.reply(fetch.ticket, ShareFetchResponse(error_code=fetch.refused))
             return
-        self._answer(turn, fetch, *self._reached(turn, fetch))
+        rules = self._rules(fetch)
+        self._answer(turn, fetch, [self._acquirable(fetch, rules)], rules)
 
-    def _reached(self, turn: Turn, fetch: ShareFetch) -> tuple[Rows, dict[Slot, SharePartition], RecordRules]:
-        """Return the rows so far, with the errors of partitions that cannot be fetched; the partitions that can; the group's rules."""
-        session, shares = fetch.session, self._shares
-        rows, found = dict(fetch.rows), {}
+    def _rules(self, fetch: ShareFetch) -> RecordRules:
+        return self._shares.rules_of(fetch.session.group_id, fetch.session.node)
+
+    @staticmethod
+    def _acquirable(fetch: ShareFetch, rules: RecordRules) -> Found:
+        """Return the partitions of which records may be acquired. One that was dropped since the fetch came gives nothing, whatever the
+        group's next fetch finds there."""
+        return {slot: partition for slot, partition in fetch.found.items() if not partition.dropped and partition.may_acquire(rules)}
+
+    def _look_up(self, turn: Turn, fetch: ShareFetch) -> None:
+        """Find the share partitions of the fetch, and note the errors of partitions that cannot be fetched."""
+        session = fetch.session
         for slot in fetch.slots:
-            if slot in rows and rows[slot].error_code:
+            if slot in fetch.rows:
                 continue
-            partition = shares.reach(turn, session.node, session.group_id, slot, session.slots.get(slot))
+            partition = self._shares.reach(turn, session.node, session.group_id, slot, session.slots.get(slot))
             if isinstance(partition, Unreachable):
-                rows[slot] = _failed(rows.get(slot), slot, partition)
+                fetch.rows[slot] = _failed(slot, partition)
             else:
-                partition.follow_log(turn)
-                found[slot] = partition
-        return rows, found, shares.rules_of(session.group_id, session.node)
+                fetch.found[slot] = partition
 
-    def _enough(self, turn: Turn, fetch: ShareFetch, found: dict[Slot, SharePartition], rules: RecordRules) -> bool:
-        """True if the partitions have the least number of bytes for an answer (DelayedShareFetch.isMinBytesSatisfied)."""
-        acquirable = [partition for partition in found.values() if partition.may_acquire(rules)]
+    def _enough(self, turn: Turn, fetch: ShareFetch, rules: RecordRules) -> list[Found] | None:
+        """Return the partitions of the answer if they have the least number of bytes for it (DelayedShareFetch.tryComplete), or None.
+
+        The log was read already for those partitions whose next offset was not known, so that they are read apart from the others."""
+        acquirable = self._acquirable(fetch, rules)
         if not acquirable or self._holds_back(fetch):
-            return False
+            return None
+        unknown = {slot: partition for slot, partition in acquirable.items() if partition.known_at != partition.states.next_offset()}
+        outside = False
+        for partition in unknown.values():
+            if partition.out_of_range:
+                outside = True
+            else:
+                partition.known_at = partition.states.next_offset()
+        reads = [{slot: partition for slot, partition in acquirable.items() if slot not in unknown}, unknown]
+        if outside:
+            return reads
         pinned = turn.quirks.stable_offset_within_log
         share, there = fetch.max_bytes // len(acquirable), 0
-        for partition in acquirable:
-            available = partition.log.available(partition.states.next_offset(), partition.readable_to(rules, pinned))
+        for partition in acquirable.values():
+            offset, end = partition.states.next_offset(), partition.readable_to(rules, pinned)
+            if offset > end:
+                return reads  # An open transaction begins before the offset, which Kafka takes for a later segment.
+            available = partition.log.available(offset, end)
             there += min(available, max(share, 1)) if available else 0
-        return there >= fetch.min_bytes
+        return reads if there >= min(fetch.min_bytes, fetch.max_bytes) else None
 
     def _holds_back(self, fetch: ShareFetch) -> bool:
         return self._shares.crowded or fetch.session.group_id in self._shares.held
 
-    def _answer(self, turn: Turn, fetch: ShareFetch, rows: Rows, found: dict[Slot, SharePartition], rules: RecordRules) -> None:
-        gave = [] if fetch.session.closed or self._holds_back(fetch) else self._acquire(turn, fetch, rows, found, rules)
-        fetch.session.gave(gave)
-        full = fetch.epoch == 0
-        wanted = [slot for slot in fetch.slots if slot in rows or full]
-        for slot in wanted:
-            rows.setdefault(slot, PartitionData(partition_index=slot[1]))
-        turn.reply(fetch.ticket, self._response(fetch, rows, wanted, rules))
+    def _answer(self, turn: Turn, fetch: ShareFetch, reads: list[Found], rules: RecordRules) -> None:
+        """Answer with the partitions that were read and with those that have errors. In a session that goes on, partitions without records
+        are left out, unless they are due."""
+        if fetch.ticket in self._parked:
+            self._unpark(turn, fetch)
+        interested = any(slot not in fetch.rows or fetch.rows[slot].error_code not in NOT_TRIED for slot in fetch.slots)
+        rows, read = dict(fetch.rows), list[SharePartition]()
+        if not fetch.session.closed and not self._holds_back(fetch):
+            read = self._acquire(turn, fetch, rows, reads, rules)
+        session = fetch.session
+        ordered = in_order(rows, session.slots, copied=interested)
+        if fetch.epoch != INITIAL:
+            ordered = [slot for slot in ordered if rows[slot].records or rows[slot].error_code or slot in session.due]
+            session.gave(slot for slot in ordered if rows[slot].records)
+            session.due.difference_update(ordered)
+            session.due.update(slot for slot in ordered if rows[slot].error_code)
+        turn.reply(fetch.ticket, self._response(fetch, rows, ordered, rules))
+        self._try_others(turn, read)
 
-    def _acquire(self, turn: Turn, fetch: ShareFetch, rows: Rows, found: dict[Slot, SharePartition], rules: RecordRules) -> list[Slot]:
-        acquirable = {slot: partition for slot, partition in found.items() if partition.may_acquire(rules)}
-        gave: list[Slot] = []
+    def _try_others(self, turn: Turn, partitions: list[SharePartition]) -> None:
+        """Try the parked fetches of a group that may get what a fetch has left of the partitions that it has read, such as records that
+        were released meanwhile (DelayedShareFetch.releasePartitionLocksAndAddToActionQueue)."""
+        if self._read is not None:
+            self._read += partitions
+            return
+        self._read = partitions
+        while self._read:
+            partition = self._read.pop()
+            rules = self._shares.rules_of(partition.place.group_id, partition.node)
+            if partition.gives(rules, turn.quirks.stable_offset_within_log):
+                self.changed_for(turn, partition)
+        self._read = None
+
+    def _acquire(self, turn: Turn, fetch: ShareFetch, rows: Rows, reads: list[Found], rules: RecordRules) -> list[SharePartition]:
+        """Acquire records of the partitions that have some, and add a row for each partition that was looked at. Return the partitions of
+        which bytes were read."""
+        if fetch.max_records <= 0 or fetch.max_bytes <= 0:
+            return []
+        sizes = {slot: size for read in reads for slot, size in self._sizes(turn, fetch, read, sum(map(len, reads)), rules)}
         left = fetch.max_records
-        # Each partition has the same share of the bytes, and gives one batch at least, whatever the others gave (seen on 4.4.0).
-        size = fetch.max_bytes // max(1, len(acquirable))
-        for slot, partition in acquirable.items():
-            if left <= 0 or fetch.max_bytes <= 0:
-                break
+        for slot, partition in ((slot, partition) for read in reads for slot, partition in read.items()):
+            row = rows[slot] = PartitionData(partition_index=slot[1])
             member_id = fetch.session.member_id
-            delivery = partition.acquire(turn, rules, member_id, left, size, max(1, fetch.batch_size), fetch.by_record)
-            if not delivery.acquired:
-                continue
-            gave.append(slot)
+            delivery = partition.acquire(turn, rules, member_id, left, sizes[slot], max(1, fetch.batch_size), fetch.by_record)
             left -= sum(each.size for each in delivery.acquired)
-            row = rows.setdefault(slot, PartitionData(partition_index=slot[1]))
             row.records = delivery.records
             row.acquired_records = [
                 AcquiredRecords(first_offset=each.first, last_offset=each.last, delivery_count=each.count) for each in delivery.acquired
             ]
-        return gave
+        return [partition for read in reads for slot, partition in read.items() if sizes[slot]]
 
-    def _response(self, fetch: ShareFetch, rows: Rows, wanted: list[Slot], rules: RecordRules) -> ShareFetchResponse:
-        leaders = {rows[slot].current_leader.leader_id for slot in wanted if rows[slot].error_code == error_codes.NOT_LEADER_OR_FOLLOWER}
+    def _sizes(self, turn: Turn, fetch: ShareFetch, read: Found, total: int, rules: RecordRules) -> Iterator[tuple[Slot, int]]:
+        """Yield how many bytes one read of the log gets of each partition. Each of all partitions has the same share, and the first one
+        with records gives a whole batch at least (PartitionMaxBytesStrategy, ReplicaManager.readFromLog)."""
+        limit, at_least_one = fetch.max_bytes, True
+        for slot, partition in read.items():
+            size = partition.bytes_read(rules, turn.quirks.stable_offset_within_log, min(fetch.max_bytes // total, limit), at_least_one)
+            yield slot, size
+            limit = max(0, limit - size)
+            at_least_one = at_least_one and not size
+
+    def _response(self, fetch: ShareFetch, rows: Rows, ordered: list[Slot], rules: RecordRules) -> ShareFetchResponse:
+        leaders = {rows[slot].current_leader.leader_id for slot in ordered if rows[slot].error_code == error_codes.NOT_LEADER_OR_FOLLOWER}
         return ShareFetchResponse(
             acquisition_lock_timeout_ms=rules.lock_ms,
-            responses=by_topic(rows, [*wanted, *[slot for slot in rows if slot not in wanted]]),
-            node_endpoints=self._endpoints(fetch.listener, leaders) if leaders else [],
+            responses=by_topic({slot: rows[slot] for slot in ordered}, fetch.acknowledged),
+            node_endpoints=[NodeEndpoint(*each) for each in endpoints_of(self._shares.environment, fetch.listener, leaders)],
         )
 
-    def _endpoints(self, listener: str, leaders: set[int]) -> list[NodeEndpoint]:
-        environment = self._shares.environment
-        return [
-            NodeEndpoint(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
-            for node, at in environment.reached(environment.identity.nodes, listener)
-            if node.node_id in leaders
-        ]
 
-
-def by_topic(rows: Rows, slots: Iterable[Slot]) -> list[ShareFetchableTopicResponse]:
-    """Return the rows grouped by topic, in the order of the partitions."""
+def by_topic(rows: Rows, acknowledged: Mapping[Slot, Answer]) -> list[ShareFetchableTopicResponse]:
+    """Return the rows grouped by topic, with the results of acknowledgements. Partitions that were not fetched follow the others."""
+    others = behind([slot for slot in acknowledged if slot not in rows], rows)
+    only_acknowledged = {slot: PartitionData(partition_index=slot[1]) for slot in others}
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
-    for slot in slots:
-        topics.setdefault(slot[0], ShareFetchableTopicResponse(topic_id=slot[0], partitions=[])).partitions.append(rows[slot])
+    for slot, row in (*rows.items(), *only_acknowledged.items()):
+        row.acknowledge_error_code, row.acknowledge_error_message = acknowledged.get(slot, (error_codes.NONE, None))
+        topics.setdefault(slot[0], ShareFetchableTopicResponse(topic_id=slot[0], partitions=[])).partitions.append(row)
     return list(topics.values())
 
 
-def _failed(known: PartitionData | None, slot: Slot, unreachable: Unreachable) -> PartitionData:
-    row = PartitionData(partition_index=slot[1]) if known is None else msgspec.structs.replace(known)
-    row.error_code = unreachable.code
+def _failed(slot: Slot, unreachable: Unreachable) -> PartitionData:
+    row = PartitionData(partition_index=slot[1], error_code=unreachable.code)
     if unreachable.code == error_codes.NOT_LEADER_OR_FOLLOWER:
         row.current_leader = LeaderIdAndEpoch(leader_id=unreachable.leader, leader_epoch=unreachable.leader_epoch)
     return row

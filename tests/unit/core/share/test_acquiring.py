@@ -178,11 +178,22 @@ def test_records_not_older_than_a_duration_are_the_first(make_share: Callable[..
     assert share.session("alice").take(P0) == [(2, 2, 1)]
 
 
-def test_each_partition_gives_a_batch_even_beyond_its_share_of_the_bytes(share: ShareRig) -> None:
+def test_only_the_first_partition_gives_a_batch_beyond_its_share_of_the_bytes(share: ShareRig) -> None:
     share.produce(5, 5)
     share.produce(5, 5, partition=1)
     alice = share.session("alice")
-    assert alice.acquired(alice.fetch(P0, P1, max_bytes=1)) == {P0: [(0, 4, 1)], P1: [(0, 4, 1)]}
+    assert alice.acquired(alice.fetch(P0, P1, max_bytes=2)) == {P0: [(0, 4, 1)]}
+
+
+def test_partitions_whose_place_in_the_log_is_known_are_read_apart(share: ShareRig) -> None:
+    share.produce(5)
+    share.produce(5, partition=1)
+    ben = share.session("ben")
+    ben.fetch(P1, min_bytes=1000, max_bytes=1000, max_wait_ms=500)  # It learns the place, and gets the batch when its wait is over.
+    share.rig.sleep(500)
+    ben.acknowledge({P1: [(0, 4, RELEASE)]})
+    alice = share.session("alice")
+    assert alice.acquired(alice.fetch(P0, P1, max_bytes=2)) == {P0: [(0, 4, 1)], P1: [(0, 4, 2)]}
 
 
 def test_bytes_go_on_to_the_limit_behind_the_last_batch_that_was_read(share: ShareRig) -> None:

@@ -129,9 +129,22 @@ def test_a_partition_without_sessions_is_read_from_its_stored_state(share: Share
     alice.fetch(P0)
     alice.acknowledge({P0: [(1, 1, ACCEPT), (3, 3, RELEASE)]})
     alice.close()
+    assert share.shares.partitions, "a closed session leaves the share partition in memory"
+    alice.hang_up()
     assert not share.shares.partitions
     bob = share.session("bob")
     assert bob.take(P0) == [(0, 0, 2), (2, 5, 2)]
+
+
+def test_a_connection_forgets_the_group_of_its_former_session(share: ShareRig) -> None:
+    share.initialize([0], group="others")
+    alice, other = share.session("alice", connection="c"), share.session("alice", group="others", connection="c")
+    alice.fetch(P0, max_wait_ms=0)
+    alice.close()
+    other.fetch(P0, max_wait_ms=0)
+    assert [key[0] for key in share.shares.partitions] == ["others"]
+    share.rig.hang_up("c")
+    assert not share.shares.partitions
 
 
 def test_records_that_were_never_written_are_delivered_as_new(share: ShareRig) -> None:
@@ -153,12 +166,25 @@ def test_records_that_were_never_written_are_delivered_as_new(share: ShareRig) -
     assert there.take(P0, epoch=0) == [(0, 1, 1), (4, 5, 1)]
 
 
-def test_a_waiting_fetch_is_answered_when_its_leader_moves(share: ShareRig) -> None:
+def test_a_waiting_fetch_gets_nothing_of_a_partition_whose_leader_has_moved(share: ShareRig) -> None:
     share = ShareRig(nodes=2)
     leader = share.cluster.topics.leader_of("orders", 0)
-    waiting = share.session("alice", node=leader).send(P0, max_wait_ms=60_000)
+    alice = share.session("alice", node=leader)
+    waiting = alice.send(P0, max_wait_ms=60_000)
     share.rig.command("move_leader", topic="orders", partition=0, node=3 - leader)
-    assert [row.error_code for row in waiting.answer.responses[0].partitions] == [6]
+    share.produce(2)
+    assert waiting.answer is None
+    share.rig.sleep(60_000)
+    assert waiting.answer.responses == []
+    assert [row.error_code for row in alice.fetch(epoch=1).responses[0].partitions] == [6]
+
+
+def test_partitions_that_are_not_initialized_are_refused_after_max_wait(share: ShareRig) -> None:
+    waiting = share.session("alice", group="others").send(P0, max_wait_ms=3000)
+    share.rig.sleep(2999)
+    assert waiting.answer is None
+    share.rig.sleep(1)
+    assert [row.error_code for row in waiting.answer.responses[0].partitions] == [-1]
 
 
 def test_offsets_altered_under_a_session_are_noticed_by_its_next_write(share: ShareRig) -> None:
@@ -197,21 +223,33 @@ def test_records_that_were_deleted_never_come_again(share: ShareRig) -> None:
     assert alice.take(P0, max_records=5) == [(0, 5, 1)]
     alice.acknowledge({P0: [(2, 3, RELEASE)]})
     share.delete_records_before(3)
+    assert alice.take() == []  # The fetch learns that the log has not got the offset any more.
     assert alice.take() == [(3, 3, 2), (6, 7, 1)]
     assert alice.acknowledge({P0: [(0, 1, ACCEPT), (4, 5, ACCEPT)]}) == {P0: (0, None)}
     share.rig.sleep(LOCK_MS)
     assert alice.take() == [(3, 3, 3), (6, 7, 2)]
 
 
-def test_locks_of_deleted_records_end_without_moving_the_start_back(share: ShareRig) -> None:
+def test_locks_of_deleted_records_move_the_start_back_as_on_kafka(share: ShareRig) -> None:
     share.produce(2, 4)
     alice = share.session("alice")
     assert alice.take(P0, max_records=1) == [(0, 1, 1)]
     share.delete_records_before(4)
-    assert alice.take() == [(4, 5, 1)]
+    assert alice.take() == []
     share.rig.sleep(LOCK_MS)
-    assert share.shares.partitions[GROUP, share.topic_id, 0].states.start == 4
-    assert alice.take() == [(4, 5, 2)]
+    assert share.shares.partitions[GROUP, share.topic_id, 0].states.start == 2
+    assert alice.take() == []
+    assert alice.take() == [(4, 5, 1)]
+
+
+def test_a_start_within_a_batch_is_fetched_from_the_begin_of_the_batch(share: ShareRig) -> None:
+    share.produce(2, 8)
+    alice = share.session("alice")
+    assert alice.take(P0, max_records=1) == [(0, 1, 1)]
+    alice.acknowledge({P0: [(0, 1, RELEASE)]})
+    share.delete_records_before(5)
+    assert alice.take() == []
+    assert alice.take() == [(2, 9, 1)]  # Kafka takes the first offset of the batch, because an archived batch lies before it.
 
 
 def test_two_sessions_of_one_member_do_not_mix(share: ShareRig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,7 +25,7 @@ from .beat import Beat, sender
 from .group import Group, Member
 
 if TYPE_CHECKING:
-    from ..consumer.assignors import Steps, Target
+    from ..consumer.assignors import Computed, Steps, Target
 
 
 def leave(turn: Turn, group: Group, beat: Beat) -> ShareGroupHeartbeatResponse:
@@ -49,7 +50,8 @@ def remove(turn: Turn, group: Group, member: Member, why: Why) -> None:
 
 class Moment(msgspec.Struct):
     """A heartbeat whose member is in the group with its new names, but has not got its target yet. `joined` says that it was no member
-    before, and `bumped` that the heartbeat raised the group epoch."""
+    before, and `bumped` that the heartbeat raised the group epoch. `computed` is the member's new target in the order in which it was
+    computed."""
 
     group: Group
     settings: Timing
@@ -58,6 +60,7 @@ class Moment(msgspec.Struct):
     joined: bool
     bumped: bool
     asks: bool
+    computed: Computed | None = None
 
 
 def answer(turn: Turn, ticket: int, group: Group, settings: Timing, beat: Beat, known: Member | None) -> None:
@@ -81,7 +84,7 @@ def answer(turn: Turn, ticket: int, group: Group, settings: Timing, beat: Beat, 
         return
 
     def computing(turn: Turn) -> Steps[None]:
-        yield from targets.compute(turn, group, member, beat.listed)
+        moment.computed = yield from targets.compute(turn, group, member, beat.listed)
         if len(group.members) > A_FEW:
             yield
         turn.reply(ticket, *_answered(turn, moment, why or causes.TARGET_COMPUTED))
@@ -130,8 +133,10 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[ShareGroupHe
         initializing.ask(turn, group)
     told = None  # A member that joins always gives names, so that its answer has the assignment (SG-33).
     if beat.listed is not None or not _same(before, member.assigned):
-        # A new assignment comes in the order in which it was computed, an old one in the order of the log.
-        order = list(member.assigned.items()) if moved else in_log(member.assigned)
+        # An assignment comes in the order in which this heartbeat has computed it, another one in the order of the log.
+        order: Iterable[tuple[bytes, Collection[int]]] = member.assigned.items() if moved else in_log(member.assigned)
+        if moment.computed is not None:
+            order = [(topic_id, moment.computed[topic_id]) for topic_id in moment.computed if topic_id in member.assigned]
         told = Assignment([TopicPartitions(topic_id, list(indexes)) for topic_id, indexes in order])
     response = ShareGroupHeartbeatResponse(
         member_id=member.member_id, member_epoch=member.epoch, heartbeat_interval_ms=settings.heartbeat_ms, assignment=told

@@ -22,7 +22,8 @@ from .drafts import Computed
 from .spec import Effort, Group, Member, NoTarget, Spreads, Steps, Subscription, Target, subscription_of
 
 __all__ = [
-    "ASSIGNORS", "Effort", "Member", "NoTarget", "Spreads", "Steps", "Subscription", "Target", "assign", "stored", "subscription_of",
+    "ASSIGNORS", "Computed", "Effort", "Group", "Member", "NoTarget", "Spreads", "Steps", "Subscription", "Target", "assign", "stored",
+    "subscription_of",
 ]  # fmt: skip
 
 Assignor = Callable[[Group, Effort], Steps[dict[str, Computed]]]
