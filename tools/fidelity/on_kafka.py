@@ -16,12 +16,16 @@ from tools.runs import ROOT
 CROSSED: Final = ("migrations", "regexes", "lies")
 """The families that cross several areas, for releases with consumer groups."""
 COUNTS: Final = {
-    "4.4": {"groups": 2000, "log": 500, "transactions": 2000, "consumers": 3000, **dict.fromkeys(CROSSED, 1000), "bytes": 2000},
-    "4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, **dict.fromkeys(CROSSED, 500), "bytes": 6000},
-}
+    "4.4": {
+        "groups": 2000, "log": 500, "transactions": 2000, "consumers": 3000, **dict.fromkeys(CROSSED, 1000), "shares": 3000, "bytes": 2000,
+    },
+    "4.3": {
+        "groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, **dict.fromkeys(CROSSED, 500), "shares": 500, "bytes": 6000,
+    },
+}  # fmt: skip
 """Maps release and family to the number of seeds, with OTHERS for releases that are not listed."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
-PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20, "migrations": 30, "regexes": 100, "lies": 30}
+PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20, "migrations": 30, "regexes": 100, "lies": 30, "shares": 16}
 """The number of scripts of each family that are played at a time. Those that create topics of their own are expensive, and those
 that wait most of their time are cheap."""
 CLASSES_OF_GROUPS: Final = ("plain", "small")
@@ -34,6 +38,10 @@ DATA_PLANE: Final = {
 }
 """Settings that give every script a fetch session, because a full cache refuses new sessions, and that keep a slow broker from counting
 as dead."""
+
+
+SHORT_LOCKS: Final = {"group.share.min.record.lock.duration.ms": "1000", "group.share.max.share.sessions": "100000"}
+"""Settings that allow the short locks of the class `shares` and a share session for every member."""
 
 
 class BrokerRun(NamedTuple):
@@ -55,11 +63,16 @@ def runs(releases: list[str]) -> Iterator[BrokerRun]:
         if release in RELEASES["consumers"]:
             yield BrokerRun(release, "consumers", ("consumers",))
             yield BrokerRun(release, "crossed", CROSSED)
+            yield BrokerRun(release, "shares", ("shares",))
 
 
 def settings_of(run: BrokerRun) -> dict[str, str]:
     """Return the settings with which the run's broker is started."""
-    return {**CLASSES[run.settings], **(DATA_PLANE if {"log", "transactions", *CROSSED} & {*run.families} else {})}
+    return {
+        **CLASSES[run.settings],
+        **(DATA_PLANE if {"log", "transactions", "shares", *CROSSED} & {*run.families} else {}),
+        **(SHORT_LOCKS if "shares" in run.families else {}),
+    }
 
 
 def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:

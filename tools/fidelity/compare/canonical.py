@@ -197,6 +197,12 @@ def _sorted(configs: Json) -> Json:
     return sorted(kept, key=lambda one: str(one["name"]))
 
 
+def _share_offsets(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Sort the topics of each group by their ids. Kafka lists them by hash, and those of one bucket in the order in which its coordinator's
+    log has them."""
+    return {**answer, "groups": [{**one, "topics": sorted(one["topics"], key=repr)} for one in answer["groups"]]}
+
+
 WITHIN: Final = re.compile(r"within \[-?\d+, \d+\]")
 
 
@@ -248,6 +254,8 @@ EVEN: Final[dict[int, Even]] = {
     32: _configs,
     61: _producers,
     65: _transactions,
+    78: _fetched,
+    90: _share_offsets,
     66: _listed_transactions,
 }
 """Maps an API key to the function that removes from its answers what may differ between two brokers without a meaning."""

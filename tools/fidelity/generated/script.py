@@ -24,12 +24,14 @@ from groupmock_codec.api_keys import (
     CONSUMER_GROUP_DESCRIBE,
     DESCRIBE_GROUPS,
     DESCRIBE_PRODUCERS,
+    DESCRIBE_SHARE_GROUP_OFFSETS,
     DESCRIBE_TRANSACTIONS,
     FETCH,
     LIST_GROUPS,
     LIST_OFFSETS,
     METADATA,
     OFFSET_FETCH,
+    SHARE_GROUP_DESCRIBE,
 )
 from groupmock_codec.declare import Field, Message, fields_of
 
@@ -348,7 +350,7 @@ Versions = Mapping[int, tuple[int, int]]
 def ending(script: Script, versions: Versions) -> list[Step]:
     """Return the final requests of a play, which ask for the state of the script's groups, topics or transactions."""
     asked: dict[str, Any] = {
-        "groups": _groups_ending, "transactions": _transactions_ending, "log": _log_ending,
+        "groups": _groups_ending, "transactions": _transactions_ending, "log": _log_ending, "shares": _shares_ending,
         **dict.fromkeys(("migrations", "regexes", "lies"), _crossed_ending),
     }  # fmt: skip
     found = asked.get(script.about)
@@ -391,6 +393,14 @@ def _transactions_ending(script: Script, versions: Versions) -> Iterator[tuple[i
         yield FETCH, 11, {**_everything(topics), "isolation_level": level}
     yield from ((OFFSET_FETCH, 7, {"group_id": each, "topics": indexes, "require_stable": True}) for each in groups)
     yield DESCRIBE_GROUPS, 5, {"groups": groups}
+
+
+def _shares_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
+    """Yield requests for the final state of share groups and of their offsets."""
+    groups = [group(number) for number in range(1, script.groups + 1)]
+    yield SHARE_GROUP_DESCRIBE, 1, {"group_ids": groups}
+    yield DESCRIBE_SHARE_GROUP_OFFSETS, 1, {"groups": [{"group_id": each, "topics": None} for each in groups]}
+    yield LIST_GROUPS, versions[LIST_GROUPS][1], {}
 
 
 def _ends(topics: list[tuple[Expr, int]], timestamp: int) -> Json:

@@ -30,6 +30,7 @@ from .core_player import CorePlayer
 from .drawn_ids import answer_tells_ids, asks_for_member_id, drawn_member_id, ids_in, must_answer
 from .markers_awaited import MarkersAwaited
 from .peer import Peer
+from .shares_awaited import SharesAwaited
 
 GUARD_MS: Final = 120.0
 HIGHEST_GUARD_MS: Final = 320.0
@@ -77,6 +78,7 @@ class GuidedPlayer:
         """Maps a connection to the steps that wait for an answer on it, the oldest first."""
         self._ended: set[str] = set()
         self._markers = MarkersAwaited(self.core, self._ask, facts)
+        self._shares = SharesAwaited(self.core, self._ask, facts) if script.about == "shares" else None
         self.lag = 0.0
         self._edge: float | None = None
 
@@ -210,6 +212,7 @@ class GuidedPlayer:
             self._stage.send(link, *asked)
         drew = self._drawn(index, asked)
         standing, open_before = self._standing(), self._markers.standing()
+        initialized = self._shares.standing() if self._shares is not None else None
         self.core.play(step, event.sent_ms, drew)
         event.drew = drew
         if self.core.events[index].status == PARKED:
@@ -221,6 +224,8 @@ class GuidedPlayer:
         if self._markers.standing().ids != open_before.ids:
             self._answered(index, PATIENCE_MS)
             self._markers.wait(open_before)
+        if self._shares is not None and initialized is not None:
+            self._shares.wait(initialized)
 
     def _unanswered(self, index: int) -> None:
         """Handle Produce with acks=0, which has no answer, so that the next answer is not taken for its own."""
