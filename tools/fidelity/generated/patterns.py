@@ -28,9 +28,9 @@ NUMBERS: Final = {
     **dict.fromkeys(("producer_id", "v3_and_below_producer_id", "producer_id_filters"), ("p", 0)),
 }
 """Maps a field with a number that the broker draws or counts to the prefix of its names and to the least valid number."""
-BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75})
+BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75, 76, 77, 78, 79, 90})
 """The APIs whose answers list structures in an order that depends on names, by hash or sorted."""
-UNORDERED: Final = frozenset({(JOIN_GROUP, "members"), (CONSUMER_GROUP_DESCRIBE, "subscribed_topic_names")})
+UNORDERED: Final = frozenset({(JOIN_GROUP, "members"), (CONSUMER_GROUP_DESCRIBE, "subscribed_topic_names"), (77, "subscribed_topic_names")})
 """Lists whose order depends on ids that the broker draws, or on the names of a run, by API and field."""
 OF_THE_WALL_CLOCK: Final = frozenset({"transaction_start_time_ms", "last_timestamp", "timestamp"})
 DAY_MS: Final = 86_400_000

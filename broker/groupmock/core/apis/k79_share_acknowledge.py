@@ -21,7 +21,8 @@ from ..authorizer.right import Right
 from ..budget import Ration
 from ..share import causes
 from ..share.acknowledging import RequestFailed
-from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, Answer, acknowledge, endpoints_of, is_off, misnamed, work
+from ..share.answers import Answer, endpoints_of
+from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, acknowledge, is_off, misnamed, work
 from ..share.sessions import FINAL, INITIAL, SessionRefused, ShareSession, Slot
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import REJECT, RENEW
 
 from .acknowledging import AcknowledgedBatch, Acknowledgement
-from .answer_order import in_order
+from .answers import Answer, in_order
 
 if TYPE_CHECKING:
-    from ..environment import Environment
     from ..events import Request
     from ..turn import Turn
     from .sessions import Slot
@@ -26,8 +25,6 @@ PARTITION_COST: Final = 6
 SLOT_COST: Final = 3
 PART_COST: Final = 3
 Denied = Callable[[Iterable[str]], Collection[str]]
-Answer = tuple[int, str | None]
-"""The error code and the text for the acknowledgements of one partition."""
 
 
 class Batch(Protocol):
@@ -105,14 +102,6 @@ def acknowledge(
         checked = checked_of[slot]
         answers[slot] = shares.acknowledge(turn, request.node, group_id, member_id, slot, checked) if checked else (error_codes.NONE, None)
     return {slot: answers[slot] for slot in in_order(answers, names, copied=taken)}
-
-
-def endpoints_of(environment: Environment, listener: str, leaders: Collection[int]) -> list[tuple[int, str, int, str | None]]:
-    """Return id, host, port and rack of the nodes that lead partitions of an answer."""
-    if not leaders:
-        return []
-    nodes = environment.reached(environment.identity.nodes, listener)
-    return [(node.node_id, at.host, at.port, node.rack) for node, at in nodes if node.node_id in leaders]
 
 
 def read(batches: Sequence[Batch], highest: int, renews: bool) -> list[AcknowledgedBatch] | None:

@@ -22,8 +22,7 @@ from groupmock_codec.messages.k78_share_fetch import (
     ShareFetchResponse,
 )
 
-from .answer_order import behind, in_order
-from .requests import Answer, endpoints_of
+from .answers import Answer, behind, endpoints_of, in_order
 from .sessions import INITIAL, ShareSession, Slot
 from .share_partition import SharePartition
 from .shares import Unreachable
