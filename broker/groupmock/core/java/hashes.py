@@ -37,7 +37,7 @@ def _utf16_units(text: str) -> tuple[int, ...]:
 
 
 def int_hash(value: int) -> int:
-    """Return Java's `Integer.hashCode()`."""
+    """Return Java's `Integer.hashCode()` as an unsigned 32-bit number."""
     return value & MASK
 
 

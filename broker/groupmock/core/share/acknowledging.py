@@ -89,7 +89,7 @@ class Acknowledging:
         self.result = Acknowledged()
 
     def take(self, batches: Sequence[AcknowledgedBatch]) -> Acknowledged:
-        """Take all batches, or raise AcknowledgementRefused with none of them taken."""
+        """Take all batches. Raises AcknowledgementRefused or RequestFailed with none of them taken."""
         try:
             for batch in batches:
                 if batch.last >= self._states.start:
@@ -123,7 +123,7 @@ class Acknowledging:
                 self._apply(batch, batch.first, batch.last, acknowledged.parts[0].kind)
 
     def _found(self, acknowledged: AcknowledgedBatch) -> Iterator[InFlightBatch]:
-        """Return the batches in flight that the acknowledgement is about. Raises AcknowledgementRefused."""
+        """Return the batches in flight that the acknowledgement is about. Raises AcknowledgementRefused or RequestFailed."""
         states, first, last = self._states, acknowledged.first, acknowledged.last
         place = states.floor(first)
         if place < 0 and first < states.start <= last:
