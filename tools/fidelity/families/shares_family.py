@@ -39,7 +39,7 @@ LOCK_MS: Final = 2000
 """The lock of records in groups that do not set another (settings_classes.py)."""
 WAIT_MS: Final = 400
 RELEASED_MS: Final = 250
-"""How long a broker may take to release the records of a closed session."""
+"""The time that a broker may take to release the records of a closed session."""
 MOST_BYTES: Final = 1 << 20
 KINDS: Final = {ACCEPT: 50, RELEASE: 24, REJECT: 10, GAP: 6, RENEW: 10}
 """Maps a type of acknowledgement to its weight."""

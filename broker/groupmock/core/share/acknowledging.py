@@ -89,7 +89,7 @@ class Acknowledging:
         self.result = Acknowledged()
 
     def take(self, batches: Sequence[AcknowledgedBatch]) -> Acknowledged:
-        """Take all batches. Raises AcknowledgementRefused or RequestFailed with none of them taken."""
+        """Take all batches of a request. Raises AcknowledgementRefused or RequestFailed with none of them taken."""
         try:
             for batch in batches:
                 if batch.last >= self._states.start:
