@@ -311,7 +311,8 @@ class Running:
         self.server.journal.flush()
         ring = self.ring
         rows, dropped = (list(ring.rows), ring.dropped) if ring is not None else ([], 0)
-        await asyncio.to_thread(_drawn, file, group, self.journal, rows, dropped, self.config.run or f"seed {self.seed}")
+        now, name = self.clock.now(), self.config.run or f"seed {self.seed}"
+        await asyncio.to_thread(_drawn, file, group, self.journal, rows, dropped, name, now)
 
     def never_fired(self) -> list[RuleReport]:
         """Return the fault rules that have never fired, not even before a reset."""
@@ -381,15 +382,15 @@ def _told(
         return []
 
 
-def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], dropped: int, name: str) -> None:
+def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], dropped: int, name: str, now: int) -> None:
     from ..timeline.drawing import Drawing, form_of, of_journal, save
 
     form = form_of(file)
     if journal is not None and os.path.isfile(journal):
-        save(of_journal(journal, group), file, form)
+        save(of_journal(journal, group, now), file, form)
         return
     drawing = Drawing(group)
-    source = drawing.add(name, rows)
+    source = drawing.add(name, rows, now=now)
     source.notices += [f"{dropped} older rows are no longer kept"] if dropped else []
     source.notices.append("out of memory, which keeps no heartbeats that changed nothing: a journal (--groupmock-journal DIR) has them")
     save(drawing.timeline(), file, form)

@@ -196,8 +196,7 @@ class Headlines:
 
     def feed(self, row: Row | UnknownRow, over: Rebalance | None) -> None:
         """Note a row of the run. `over` is the rebalance that ended with this row."""
-        self._begin = row.t if self._begin is None else self._begin
-        self._now = max(self._now, row.t)
+        self.sees(row.t)
         if over is not None:
             self._of(over.group).ended(over, self._now)
         if isinstance(row, MemberRow):
@@ -206,6 +205,11 @@ class Headlines:
             self._killed[row.client] = row.t
         elif isinstance(row, CommandRow):
             self._ordered = row.t
+
+    def sees(self, at: int) -> None:
+        """Note the time of a row of the run that says nothing about groups."""
+        self._begin = at if self._begin is None else self._begin
+        self._now = max(self._now, at)
 
     def until(self, now: int) -> None:
         """Extend what has not ended to a time (ns of the run) after the last row."""

@@ -124,6 +124,7 @@ class StoryTeller(RowReader):
         if self._holding and row.t > self._now:
             self._let_go(row.t)
         self._now = max(self._now, row.t)
+        self._headlines.sees(row.t)
         if self._begins is None:
             self._begins = row.seq
         if take is None:

@@ -136,6 +136,7 @@ class TimelineBuilder(RowReader):
         if self._end is not None and row.t > self._end:
             return
         self._now = max(self._now, row.t)
+        self.headlines.sees(row.t)
         self._first = row.t if self._first is None else self._first
         take = self.handlers.get(row.__class__)
         try:
@@ -162,6 +163,11 @@ class TimelineBuilder(RowReader):
         self._event(
             where, Event(row.happened, row.happened, "finding", text(row.rule), told, text(row.severity), rows=tuple(row.rows[:8]))
         )  # fmt: skip
+
+    def until(self, now: int) -> None:
+        """Extend the picture to a time (ns of the run) after the last row."""
+        self._now = max(self._now, now)
+        self.headlines.until(self._now)
 
     def finish(self, source: int, notices: list[str]) -> tuple[Source, list[Group]]:
         """Return the journal as a source of the picture, and its groups, because there are no more rows. `source` is the index of the

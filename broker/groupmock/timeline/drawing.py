@@ -66,9 +66,10 @@ class Drawing:
         header: Header | None = None,
         begin: int = 0,
         end: int | None = None,
+        now: int = 0,
     ) -> Source:
-        """Add a journal and read it to its end. `begin`, `end` bound the part that is drawn, in ns of its run. `notices` may be added to
-        the result."""
+        """Add a journal and read it to its end. `begin`, `end` bound the part that is drawn, in ns of its run, which goes on until `now`
+        if that is after its last row. `notices` may be added to the result."""
         # Only the journal's file name is shown, because its folder on this machine does not matter to readers.
         builder = TimelineBuilder(os.path.basename(name), header, self._tables, self._group, begin, end, findings=not self._audit)
         if self._audit:
@@ -80,6 +81,7 @@ class Drawing:
                 builder.feed(row)
                 if builder.transactions.found and isinstance(rows, JournalReader) and rows.only is READ:
                     rows.only = READ | OF_TRANSACTIONS
+        builder.until(now)
         source, groups = builder.finish(len(self._sources), [])
         self._others |= builder.others
         self._sources.append(source)
@@ -103,12 +105,13 @@ class Drawing:
         return drawn
 
 
-def of_journal(journal: str, group: str | None = None) -> Timeline:
-    """Return the picture of one journal file, which may still be written. Raises OSError, NotAJournal, Nothing."""
+def of_journal(journal: str, group: str | None = None, now: int = 0) -> Timeline:
+    """Return the picture of one journal file, which may still be written by a run that has come to `now`. Raises OSError, NotAJournal,
+    Nothing."""
     drawing = Drawing(group)
     with opened(journal) as file:
         reader = JournalReader(file)
-        drawing.add(journal, reader, reader.header)
+        drawing.add(journal, reader, reader.header, now=now)
     return drawing.timeline()
 
 

@@ -67,7 +67,8 @@ class Growing(TimelineBuilder):
 
     def picture(self, begin: int, end: int) -> Timeline:
         """Return the picture from `begin` to `end` (ns of the run). `end` is the time of the last row or later."""
-        begin, end = max(0, begin), max(end, self._now)
+        self.until(end)
+        begin, end = max(0, begin), self._now
         self._tables.begin_texts()
         groups = [self._so_far(begin, end)] if self._group in self._tracks else []
         if groups and self._lanes_at_first is None:
