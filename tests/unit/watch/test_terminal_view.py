@@ -199,6 +199,21 @@ async def test_the_keys_filter_pause_and_ask_for_every_row():
     assert app.return_code == 0
 
 
+async def test_lines_of_the_tail_are_broken_at_a_new_width():
+    api = Api()
+    api.rows[0] = note(1, "a long line " * 6)
+    app = opened(api)
+    async with app.run_test(size=(140, 20)) as pilot:
+        await looked(app, pilot)
+        await pilot.resize_terminal(60, 20)
+        await pilot.pause()
+        await pilot.pause()
+        log = app.query_one("#tail", RichLog)
+        lines = [each.text.rstrip() for each in log.lines]
+        assert len(lines) > 2
+        assert max(map(len, lines)) <= log.scrollable_content_region.width
+
+
 async def test_a_server_that_goes_away_is_told_and_asked_again():
     api = Api()
     app = opened(api)

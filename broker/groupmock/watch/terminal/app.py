@@ -6,7 +6,7 @@ Texts of peers are shown as plain text, never as textual's markup. textual itsel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from rich.table import Table as Grid
@@ -92,6 +92,17 @@ class Help(ModalScreen[None]):
         self.dismiss()
 
 
+class Tail(RichLog):
+    """The tail of the log. It calls `rewrite` when it has another width, because its lines are broken when they are written."""
+
+    def __init__(self, rewrite: Callable[[], None]) -> None:
+        super().__init__(id="tail", wrap=True, min_width=1, max_lines=SHOWN)
+        self._rewrite = rewrite
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._rewrite)
+
+
 class WatchApp(App[None]):
     """The live view of a cluster. `poll` asks the control API at `where`; `group` is selected at first; `interval` is in seconds."""
 
@@ -136,7 +147,7 @@ class WatchApp(App[None]):
         yield Static(id="about")
         for name in ("members", "transactions", "faults", "findings"):
             yield DataTable(id=name, cursor_type="none", zebra_stripes=True, classes="gone")
-        yield RichLog(id="tail", wrap=True, min_width=1, max_lines=SHOWN)
+        yield Tail(self._rewrite)
         yield Input(id="filter", placeholder="words that a line is to have", classes="gone", compact=True)
         yield Footer()
 
@@ -255,8 +266,11 @@ class WatchApp(App[None]):
     def on_resize(self, event: Resize) -> None:
         if self.looked is not None:
             self._show(self.looked)
+
+    def _rewrite(self) -> None:
+        if self.looked is not None:
             self._write(self.looked, anew=True)
-            self.call_after_refresh(self.query_one("#tail", RichLog).scroll_end, animate=False)
+            self.query_one("#tail", RichLog).scroll_end(animate=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the filter after each letter that is typed."""
