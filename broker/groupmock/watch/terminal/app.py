@@ -99,7 +99,7 @@ class Tail(RichLog):
         super().__init__(id="tail", wrap=True, min_width=1, max_lines=SHOWN)
         self._rewrite = rewrite
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         self.call_after_refresh(self._rewrite)
 
 
