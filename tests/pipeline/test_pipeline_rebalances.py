@@ -106,7 +106,8 @@ def test_every_rebalance_is_as_a_second_computation_has_it(run: str, journals: d
     second = [asdict(line) for line in Reader(journals[run]).lines]
     assert len(second) >= 2
     compared = second[0].keys() - APART.get(run, set())
-    assert [{name: line[name] for name in compared} for line in table[run]] == [{name: line[name] for name in compared} for line in second]
+    told = [{**line, "first_join": line["trigger"] == "first join"} for line in table[run]]
+    assert [{name: line[name] for name in compared} for line in told] == [{name: line[name] for name in compared} for line in second]
 
 
 def measured_lines(journal: list[Row], lines: list[Row]) -> list[Row]:

@@ -43,6 +43,7 @@ class Line:
     unowned_ns: int = 0
     abandoned: int = 0
     undelivered_ns: int | None = None
+    first_join: bool = False
 
 
 def line_of(found: Rebalance, epoch: int, end: int) -> Line:
@@ -55,7 +56,7 @@ def line_of(found: Rebalance, epoch: int, end: int) -> Line:
         phases=found.times(PREPARING_REBALANCE) if found.classic else found.generation_after - found.generation_before,
         preparing_ns=found.spent(PREPARING_REBALANCE, ASSIGNING), completing_ns=found.spent(COMPLETING_REBALANCE, RECONCILING),
         leader=found.leader, protocol=found.protocol, last_member_id=found.last_joined,
-        unowned=len(gaps), unowned_ns=sum(gaps), abandoned=len(found.gaps) - len(gaps),
+        unowned=len(gaps), unowned_ns=sum(gaps), abandoned=len(found.gaps) - len(gaps), first_join=found.first_join,
     )  # fmt: skip
     if found.plan is not None:
         told = found.plan.told.values()

@@ -12,6 +12,7 @@ in which the partition was lost, or else to the next one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -43,6 +44,7 @@ REMEMBERED: Final = 1_000
 """The most partitions without an owner whose last owner is kept."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
 SILENCE: Final = Listeners()
+JOINS: Final = re.compile(r"(?:static )?member .*? joined\b")
 
 
 def replaced_by(member: str, reason: str) -> str:
@@ -50,6 +52,12 @@ def replaced_by(member: str, reason: str) -> str:
     the old id. If the new member could not be stored, the old id replaces the new id again."""
     _, mark, before = reason.rpartition(f"{member} replaces ")
     return before if mark else reason.removeprefix("undone: ").removesuffix(" could not be stored")
+
+
+def _is_first_join(row: MovedRow) -> bool:
+    """Return whether a member joined an empty group, by the cause of the row or, in a journal without causes, by its sentence."""
+    joined = row.cause == JOINED or (row.cause is None and JOINS.match(row.reason) is not None)
+    return joined and row.before in ("", EMPTY) and row.after != COMPLETING_REBALANCE
 
 
 class GroupFold:
@@ -188,7 +196,7 @@ class GroupFold:
             members_before=0 if self._size_before is None and row.before in ("", EMPTY) else self._size_before,
             had=(self._assigned or {}) if row.after in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
             had_known=self._assigned is not None or row.after not in OF_CLASSIC,
-            first_join=row.cause == JOINED and row.before in ("", EMPTY) and row.after != COMPLETING_REBALANCE,
+            first_join=_is_first_join(row),
         )  # fmt: skip
 
     def _generation_before(self, row: MovedRow) -> int:
