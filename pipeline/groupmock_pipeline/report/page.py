@@ -31,7 +31,8 @@ h3 { font-size: 1.05rem; margin: 1.6rem 0 .25rem }
 p { margin: .25rem 0 .75rem; max-width: 46rem } .quiet { color: var(--ink1); font-size: .875rem }
 a { color: var(--link) } nav ul { columns: 16rem; column-gap: 2rem; padding-left: 1.2rem; margin: .5rem 0 } nav .none { color: var(--ink1) }
 #first > ol { padding-left: 1.6rem; margin: .75rem 0 1.5rem; font-size: 1.125rem }
-#first > ol > li { margin: .5rem 0; max-width: 56rem } #first ol ol { font-size: 1rem; padding-left: 1.4rem } #first a { font-weight: 600; overflow-wrap: anywhere }
+#first > ol > li { margin: .5rem 0; max-width: 56rem } #first ol ol { font-size: 1rem; padding-left: 1.4rem }
+#first a { font-weight: 600; overflow-wrap: anywhere }
 .start { margin: .75rem 0 0; max-width: 56rem; font-size: 1.125rem; font-weight: 600 }
 .todo { color: var(--todo) } b.quiet { font-weight: 400 } code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
 .short { margin: .5rem 0 } .short h2 { display: inline; font-size: 1rem; border: 0; padding: 0; margin: 0 .5rem 0 0 }
