@@ -39,7 +39,7 @@ class Worker:
         return [(run.first_offset, run.last_offset, run.delivery_count) for row in rows for run in row.acquired_records]
 
     async def acknowledge(self, first: int, last: int, kind: int) -> int:
-        batch = k79.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=[kind])
+        batch = k78.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=[kind])
         partition = k79.AcknowledgePartition(partition_index=0, acknowledgement_batches=[batch])
         topic = k79.AcknowledgeTopic(topic_id=self.topic_id, partitions=[partition])
         answer = await self.ask(79, 2, share_session_epoch=self.epoch, topics=[topic])

@@ -86,7 +86,7 @@ class ShareWire:
     def acknowledge(self, member: str, first: int, last: int, kinds: int | Sequence[int], partition: int = 0, **fields: Any) -> int:
         """Acknowledge records with one type, or with a type for each, and return the error code of the request or the partition."""
         types = [kinds] if isinstance(kinds, int) else list(kinds)
-        batch = k79.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=types)
+        batch = k78.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=types)
         row = k79.AcknowledgePartition(partition_index=partition, acknowledgement_batches=[batch])
         topics = [k79.AcknowledgeTopic(topic_id=self.topic_id, partitions=[row])]
         asked = {"group_id": self.group, "member_id": id_of(member), "share_session_epoch": self.sessions[member], "topics": topics}

@@ -68,7 +68,7 @@ BY_CHANCE: Final = frozenset(
 """Fields that are not compared."""
 BATCHES_SINCE: Final = 4
 """Before this version of Fetch, records are converted to message sets, which Kafka fills up with bytes that clients leave out."""
-IN_ANY_ORDER: Final = {0: "responses", 3: "topics", 20: "responses"}
+IN_ANY_ORDER: Final = {0: "responses", 3: "topics", 20: "responses", 78: "responses", 79: "responses"}
 """Lists whose order depends on topic ids, or that Kafka shuffles."""
 
 

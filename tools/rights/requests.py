@@ -221,6 +221,14 @@ def _heartbeat(draw: Drawer, version: int) -> dict[str, Any]:
     return {"group_id": draw.group(), "member_id": "m", "member_epoch": draw.rng.choice([5, -1]), "subscribed_topic_names": names}
 
 
+def _shared(draw: Drawer, batches: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return group, member and topics of a share session, with the same acknowledgements for one partition of each topic."""
+    topics = draw.named(version=1, ids_since=0, twice=0)
+    for topic in topics:
+        topic["partitions"] = [{"partition_index": 0, "acknowledgement_batches": batches}]
+    return {"group_id": draw.group(), "member_id": "m", "topics": topics}
+
+
 def _markers(draw: Drawer, version: int) -> dict[str, Any]:
     topics = [{"name": name, "partition_indexes": [7]} for name in draw.some([*draw.topics, *draw.absent], twice=0)]
     return {"markers": [{"producer_id": 88, "topics": topics}]}
@@ -309,6 +317,33 @@ DRAWS: Final[dict[int, Callable[[Drawer, int], dict[str, Any]]]] = {
     75: lambda draw, version: {
         "topics": [{"name": name} for name in draw.some([*draw.topics, *draw.absent], 1, 7, 0)],
         "response_partition_limit": 2000,
+    },
+    76: _heartbeat,
+    77: lambda draw, version: {
+        "group_ids": draw.some([*draw.groups, ""], 1, 5),
+        "include_authorized_operations": draw.rng.random() < 0.5,
+    },
+    78: lambda draw, version: {"max_records": 0, "share_session_epoch": 0, **_shared(draw, [])},
+    79: lambda draw, version: {
+        "share_session_epoch": draw.rng.choice([0, 1, 1, 1, 2, -1]),
+        **_shared(draw, [{"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}]),
+    },
+    90: lambda draw, version: {
+        "groups": [
+            {"group_id": group, "topics": [{"topic_name": draw.rng.choice([*draw.topics, *draw.absent]), "partitions": [0]}]}
+            for group in draw.some(draw.groups, 1, 3)
+        ]
+    },
+    91: lambda draw, version: {
+        "group_id": draw.group(),
+        "topics": [
+            {"topic_name": name, "partitions": [{"partition_index": 9, "start_offset": 1}]}
+            for name in draw.some([*draw.topics, *draw.absent], twice=0)
+        ],
+    },
+    92: lambda draw, version: {
+        "group_id": draw.group(),
+        "topics": [{"topic_name": name} for name in draw.some([*draw.topics, *draw.absent], twice=0)],
     },
 }
 """Maps each API key to the function that draws the fields of its request."""

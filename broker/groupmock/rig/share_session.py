@@ -116,7 +116,7 @@ class ShareSession:
                         k79.AcknowledgePartition(
                             partition_index=partition,
                             acknowledgement_batches=[
-                                k79.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=_types(kinds))
+                                k78.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=_types(kinds))
                                 for first, last, kinds in batches
                             ],
                         )

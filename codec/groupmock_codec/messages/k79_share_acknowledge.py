@@ -1,6 +1,7 @@
 """ShareAcknowledge (key 79) has versions 1-2, flexible from 1.
 
 v0 was the early access of Kafka 4.0 and is gone. v1 new (KIP-932). v2 renewing acknowledgements, the lock time in the answer (KIP-1222).
+Batches of acknowledgements, leaders and nodes are those of ShareFetch.
 """
 
 from __future__ import annotations
@@ -11,15 +12,12 @@ from ..api_keys import SHARE_ACKNOWLEDGE
 from ..declare import (
     BOOLEAN,
     IGNORABLE,
-    INT8,
     INT16,
     INT32,
-    INT64,
     STRING,
     UUID,
     ZERO_UUID,
     ApiDeclaration,
-    FrozenMessage,
     Message,
     Versions,
     array,
@@ -27,12 +25,7 @@ from ..declare import (
     since,
     struct,
 )
-
-
-class AcknowledgementBatch(Message):
-    first_offset: Annotated[int, INT64] = 0
-    last_offset: Annotated[int, INT64] = 0
-    acknowledge_types: Annotated[list[int], array(INT8)] = []
+from .k78_share_fetch import AcknowledgementBatch, LeaderIdAndEpoch, NodeEndpoint
 
 
 class AcknowledgePartition(Message):
@@ -53,11 +46,6 @@ class ShareAcknowledgeRequest(Message):
     topics: Annotated[list[AcknowledgeTopic], array(AcknowledgeTopic)] = []
 
 
-class LeaderIdAndEpoch(FrozenMessage, frozen=True):  # type: ignore[misc]  # see FrozenMessage
-    leader_id: Annotated[int, INT32] = 0
-    leader_epoch: Annotated[int, INT32] = 0
-
-
 class PartitionData(Message):
     partition_index: Annotated[int, INT32] = 0
     error_code: Annotated[int, INT16] = 0
@@ -68,13 +56,6 @@ class PartitionData(Message):
 class ShareAcknowledgeTopicResponse(Message):
     topic_id: Annotated[bytes, UUID] = ZERO_UUID
     partitions: Annotated[list[PartitionData], array(PartitionData)] = []
-
-
-class NodeEndpoint(Message):
-    node_id: Annotated[int, INT32] = 0
-    host: Annotated[str, STRING] = ""
-    port: Annotated[int, INT32] = 0
-    rack: Annotated[str | None, STRING, nullable()] = None
 
 
 class ShareAcknowledgeResponse(Message):

@@ -12,7 +12,7 @@ from groupmock_codec.acknowledge_types import ACCEPT, RELEASE
 from groupmock_codec.messages import k78_share_fetch as k78
 from groupmock_codec.messages import k79_share_acknowledge as k79
 
-BATCH = k79.AcknowledgementBatch(first_offset=5, last_offset=7, acknowledge_types=[ACCEPT, RELEASE, ACCEPT])
+BATCH = k78.AcknowledgementBatch(first_offset=5, last_offset=7, acknowledge_types=[ACCEPT, RELEASE, ACCEPT])
 ACKNOWLEDGE = k79.ShareAcknowledgeRequest(
     topics=[k79.AcknowledgeTopic(partitions=[k79.AcknowledgePartition(partition_index=0, acknowledgement_batches=[BATCH])])]
 )

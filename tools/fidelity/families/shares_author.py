@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from typing import Final
 
 from groupmock.core.share.runs import ACQUIRED, Run
 from groupmock.core.share.sessions import ShareSession
@@ -20,6 +21,9 @@ from ..guided.core_player import STEP_MS, CorePlayer
 
 Place = tuple[int, int]
 """A partition as the number of its topic and its index."""
+
+FULL: Final = 80
+"""The number of records in flight that is near the smallest limit."""
 
 
 @dataclass
@@ -68,6 +72,11 @@ class SharesAuthor:
         partition = self.partition(member, place)
         batches = () if partition is None else partition.states.batches
         return [run for batch in batches for run in batch.runs if run.state == ACQUIRED and run.member_id == member.name]
+
+    def is_full(self, member: ShareMember, place: Place) -> bool:
+        """Tell whether about as many records of a partition are in flight as its group may have."""
+        partition = self.partition(member, place)
+        return partition is not None and partition.states.in_flight >= FULL
 
     def waits(self, client: str) -> bool:
         """Tell whether the client has an unanswered request."""

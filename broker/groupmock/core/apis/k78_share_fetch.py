@@ -57,9 +57,13 @@ def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     except SessionRefused as refused:
         turn.reply(request.ticket, ShareFetchResponse(error_code=refused.code))
         return
+    if cluster.authorizer is not None and asked.share_session_epoch != FINAL and None in session.slots.values():
+        # Kafka asks the authorizer about a topic without a name, which fails with a NullPointerException.
+        turn.reply(request.ticket, ShareFetchResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
+        return
     denied_of = partial(cluster.denied, turn, request, READ, TOPIC)
     try:
-        answers = acknowledge(shares, denied_of, turn, request, asked.topics, asked.is_renew_ack) if _acknowledges(asked) else {}
+        answers = acknowledge(shares, denied_of, turn, request, asked, cluster.authorizer is not None) if _acknowledges(asked) else {}
     except RequestFailed:
         turn.reply(request.ticket, ShareFetchResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
         return

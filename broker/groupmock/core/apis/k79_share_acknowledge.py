@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.messages.k78_share_fetch import LeaderIdAndEpoch, NodeEndpoint
 from groupmock_codec.messages.k79_share_acknowledge import (
-    LeaderIdAndEpoch,
-    NodeEndpoint,
     PartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
@@ -66,7 +65,7 @@ def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         shares.sessions(request.node).went_on(session)
     denied_of = partial(cluster.denied, turn, request, READ, TOPIC)
     try:
-        answers = acknowledge(shares, denied_of, turn, request, asked.topics, asked.is_renew_ack)
+        answers = acknowledge(shares, denied_of, turn, request, asked, cluster.authorizer is not None)
     except RequestFailed:
         turn.reply(request.ticket, ShareAcknowledgeResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
         return

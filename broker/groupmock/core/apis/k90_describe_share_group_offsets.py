@@ -108,7 +108,12 @@ def _describe(
 
 def _refused(name: str, partitions: Iterable[int]) -> DescribeShareGroupOffsetsResponseTopic:
     code, text = error_codes.TOPIC_AUTHORIZATION_FAILED, DENIED_TEXT[TOPIC]
-    rows = [DescribeShareGroupOffsetsResponsePartition(partition_index=index, error_code=code, error_message=text) for index in partitions]
+    rows = [
+        DescribeShareGroupOffsetsResponsePartition(
+            partition_index=index, start_offset=NO_START, lag=NO_START, error_code=code, error_message=text
+        )
+        for index in partitions
+    ]
     return DescribeShareGroupOffsetsResponseTopic(topic_name=name, partitions=rows)
 
 

@@ -80,7 +80,9 @@ def _altered(
     rows = []
     for topic in asked.topics:
         if topic.topic_name in denied:
-            rows.append(_refused(topic, DENIED[TOPIC], DENIED_TEXT[TOPIC]))
+            row = _refused(topic, DENIED[TOPIC], DENIED_TEXT[TOPIC])
+            row.topic_id = cluster.topics.topic_id(topic.topic_name) or row.topic_id  # Kafka names the id of a topic that it hides.
+            rows.append(row)
             continue
         found = cluster.topics.get(topic.topic_name)
         if found is None:

@@ -12,7 +12,6 @@ from .type import GroupType
 
 if TYPE_CHECKING:
     from .consumer.type import ConsumerGroup
-    from .share.type import ShareGroup
 
 LATE: Final = {"consumer": "ConsumerGroup", "share": "ShareGroup"}
 """Maps the folder of each type that is imported late to its class, which the folder's module `type` has."""
@@ -27,8 +26,3 @@ def kinds() -> tuple[type[GroupType], ...]:
 def is_consumer(group: GroupType | None) -> TypeGuard[ConsumerGroup]:
     """True for a group of the consumer protocol, whose class need not be imported to see it."""
     return group is not None and group.group_type == "consumer"
-
-
-def is_share(group: GroupType | None) -> TypeGuard[ShareGroup]:
-    """True for a share group, whose class need not be imported to see it."""
-    return group is not None and group.group_type == "share"

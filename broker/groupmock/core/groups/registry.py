@@ -27,7 +27,7 @@ from ..work import A_FEW, Steps, defers, on
 from . import causes
 from .causes import Why
 from .classic.type import ClassicGroup
-from .kinds import is_consumer, is_share
+from .kinds import is_consumer
 from .listing import ByPartition, InOneMap, Listing
 from .offsets import retention
 from .offsets.by_topic import ByTopic
@@ -215,14 +215,12 @@ class GroupRegistry:
         """Delete the group with its reserved ids and offsets, so that its id becomes unknown."""
         group.die(turn, why)
         self._forget(group)
-        if is_share(group):
-            self.share_states().delete(turn, group.group_id)
+        group.deleted(turn)
 
     def _add(self, turn: Turn, group_id: str, kind: type[G], offsets: CommittedOffsets | None = None) -> G:
         partition = self.hosting.partition_of(group_id)
         group = kind.begin(turn, self.hosting, group_id, partition)
-        if is_share(group):
-            group.states = self.share_states
+        group.keeps_states_in(self.share_states)
         if offsets is not None:
             group.offsets = offsets
         self._groups[group_id] = group

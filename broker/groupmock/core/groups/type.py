@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .causes import Why
     from .offsets.committed import At, CommittedOffsets, Offset
+    from .share.group import States
     from .view import GroupView
 
 
@@ -192,6 +193,12 @@ class GroupType:
     @abstractmethod
     def die(self, turn: Turn, why: Why) -> None:
         """Delete the group with its reserved ids and offsets, and set its state to `DEAD`."""
+
+    def keeps_states_in(self, states: Callable[[], States]) -> None:
+        """Note where the states of share partitions are stored, which only share groups have."""
+
+    def deleted(self, turn: Turn) -> None:
+        """Delete what the group has stored beside its own records, because the group was deleted."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"

@@ -1,1 +1,1 @@
-"""Share partitions: what the share groups (KIP-932) know of the records of a partition, and the sessions in which members fetch them."""
+"""This package has the share partitions, which are the partitions as share groups (KIP-932) see them, and the sessions of their members."""

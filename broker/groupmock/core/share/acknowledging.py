@@ -1,4 +1,4 @@
-"""A member acknowledges records: it accepts, releases, rejects or renews them, or says that an offset has no record (a gap).
+"""Takes what members say of records that they hold: accept, release, reject, renew, or that an offset has no record (a gap).
 
 All batches of one partition in a request are taken, or none of them (SG-207). In Kafka: SharePartition.acknowledge.
 """

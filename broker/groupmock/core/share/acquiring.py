@@ -1,4 +1,4 @@
-"""A member acquires records: those that are available again first, then new ones, in the order of their offsets.
+"""Acquires records for a member: first those that are available again, then new ones, in the order of their offsets.
 
 Deliveries are throttled, so that one record that nobody can process does not archive its whole batch: from half of the limit of
 deliveries on, a fetch gets only a part of a batch, and a record's last delivery is a single record (SG-232, SG-233). In Kafka:

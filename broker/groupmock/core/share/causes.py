@@ -1,4 +1,4 @@
-"""Each change of records in flight has a cause: a fixed word for programs, and a sentence for people.
+"""Names the causes for which records in flight change: each cause is a fixed word for programs, and a sentence for people.
 
 Notes `records_released` have them as `cause` and `reason`. The words are a closed set, as
 those of groups are (core.groups.causes).

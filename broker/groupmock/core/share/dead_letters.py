@@ -1,4 +1,4 @@
-"""The dead letter queue of a share group: a topic with a record for each record that was archived without being accepted (KIP-1191).
+"""Writes to the dead letter queue of a share group: a topic has a record for each one that was archived, but not accepted (KIP-1191).
 
 The topic must have the setting errors.deadletterqueue.group.enable and a name with the broker's prefix. Otherwise records are archived all
 the same, and nothing is written (SG-283).

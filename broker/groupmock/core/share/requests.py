@@ -1,4 +1,4 @@
-"""The parts that ShareFetch and ShareAcknowledge have in common: whose session a request belongs to, and what it acknowledges."""
+"""Checks and takes the acknowledgements of a ShareFetch or a ShareAcknowledge, which both requests have in the same form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import REJECT, RENEW
 
-from .acknowledging import AcknowledgedBatch, Acknowledgement
+from .acknowledging import AcknowledgedBatch, Acknowledgement, RequestFailed
 from .answers import Answer, in_order
 
 if TYPE_CHECKING:
@@ -47,6 +47,17 @@ class NamedTopic(Protocol):
     def partitions(self) -> Sequence[NamedPartition]: ...
 
 
+class Acknowledging(Protocol):
+    """The fields that ShareFetchRequest and ShareAcknowledgeRequest have in common."""
+
+    group_id: str | None
+    member_id: str | None
+    is_renew_ack: bool
+
+    @property
+    def topics(self) -> Sequence[NamedTopic]: ...
+
+
 def is_off(turn: Turn) -> bool:
     """True if the cluster serves no share groups, by its finalized features (SG-05)."""
     return turn.environment.levels.get(FEATURE) == 0
@@ -70,22 +81,23 @@ def work(topics: Iterable[NamedTopic]) -> tuple[int, int, int]:
 
 
 def acknowledge(
-    shares: Shares, denied_of: Denied, turn: Turn, request: Request, topics: Sequence[NamedTopic], renews: bool
+    shares: Shares, denied_of: Denied, turn: Turn, request: Request, asked: Acknowledging, secured: bool
 ) -> dict[Slot, Answer]:
     """Take all acknowledgements of a request, and return the result by partition, in the order of the answer. `denied_of` returns those of
-    the topics that the sender may not read. Partitions without acknowledgements are in the result if others are acknowledged. Raises
-    RequestFailed, when some partitions may have been acknowledged."""
-    group_id, member_id = request.message.group_id, request.message.member_id  # type: ignore[attr-defined]  # both requests have them
+    the topics that the sender may not read; `secured` says whether there is an authorizer. Partitions without acknowledgements are in the
+    result if others are acknowledged. Raises RequestFailed, when some partitions may have been acknowledged."""
     highest = RENEW if request.version >= RENEWAL_SINCE else REJECT
-    named = {(topic.topic_id, each.partition_index): each.acknowledgement_batches for topic in topics for each in topic.partitions}
+    named = {(topic.topic_id, each.partition_index): each.acknowledgement_batches for topic in asked.topics for each in topic.partitions}
     if not named:
         return {}
     names = {slot: shares.topics.name_of(slot[0]) for slot in named}
+    if secured and None in names.values():
+        raise RequestFailed  # Kafka asks the authorizer about a topic without a name.
     denied = denied_of(dict.fromkeys(name for name in names.values() if name is not None))
     answers: dict[Slot, Answer] = {}
     accepted = []
     for slot, batches in named.items():
-        name, checked = names[slot], read(batches, highest, renews)
+        name, checked = names[slot], read(batches, highest, asked.is_renew_ack)
         if name is None:
             answers[slot] = error_codes.UNKNOWN_TOPIC_ID, None
         elif checked is None:
@@ -100,7 +112,9 @@ def acknowledge(
     checked_of = dict(accepted) if taken else {}
     for slot in in_order(checked_of, names, copied=False):
         checked = checked_of[slot]
-        answers[slot] = shares.acknowledge(turn, request.node, group_id, member_id, slot, checked) if checked else (error_codes.NONE, None)
+        answers[slot] = (error_codes.NONE, None)
+        if checked:
+            answers[slot] = shares.acknowledge(turn, request.node, asked.group_id or "", asked.member_id or "", slot, checked)
     return {slot: answers[slot] for slot in in_order(answers, names, copied=taken)}
 
 

@@ -1,4 +1,4 @@
-"""The rules by which records are delivered to a share group: its configs, or the broker's where the group has none."""
+"""Reads the rules by which records are delivered to a share group from its configs, or from the broker's where the group has none."""
 
 from __future__ import annotations
 

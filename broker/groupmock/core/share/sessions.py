@@ -1,4 +1,4 @@
-"""Share sessions: the partitions that a member fetches on one node, and the epoch that its next request must have.
+"""Keeps share sessions: the partitions that a member fetches on one node, and the epoch that its next request must have.
 
 A session belongs to a group and a member id, of which nothing else need exist. It ends with a request of epoch -1, or with the connection
 that opened it. In Kafka: ShareSessionCache, ShareSessionContext.

@@ -1,6 +1,7 @@
-"""One partition as one share group sees it: the states of its records, their locks, and the log that they are read from.
+"""Shows one partition as one share group sees it: the states of its records, their locks, and the log that they are read from.
 
-It lives on the partition's leader, from the first fetch of the group there until the group's last session on that node ends. Everything
+A share partition is in memory on the partition's leader, from the first fetch of the group there until a connection of its members ends
+when the group has no session on that node. Everything
 that changes records is written to the stored state before it takes effect (`stored`). In Kafka: SharePartition.
 """
 

@@ -1,4 +1,4 @@
-"""All share partitions, share sessions and stored states of a cluster: what a group, an API or a command asks of them."""
+"""Finds and changes share partitions, share sessions and stored states of a cluster for groups, APIs and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of all records of one share partition, from its start offset to the last record that a member ever got.
+"""Keeps the states of all records of one share partition, from its start offset to the last record that a member ever got.
 
 The start offset is the first one that is not done (Kafka's SPSO), and moves over done records at the front. `end` is the next offset that
 no member got so far. In Kafka: the cached state of a SharePartition.

@@ -1,4 +1,4 @@
-"""The states of share partitions that outlive them: what Kafka's share coordinator keeps in __share_group_state.
+"""Keeps the states of share partitions that outlive them, as Kafka's share coordinator does in __share_group_state.
 
 A state is written at each acknowledgement, release and expiry of a lock. The start offset in it is the one from before the write took
 effect (SG-103), and acquired records are written as they were before they were acquired (SG-298). In Kafka: Persister,
@@ -49,8 +49,12 @@ class Stored(msgspec.Struct):
     runs: list[Run] = []
 
     def write(self, states: RecordStates, leader_epoch: int) -> None:
-        """Write the state: the start offset has not moved yet, but the changed records count as done."""
-        self.start_offset, self.done, self.leader_epoch = states.start, states.done, leader_epoch
+        """Write the state: the start offset has not moved yet, but the changed records count as done. A smaller start offset than the
+        stored one is not taken (ShareCoordinatorShard.generateShareStateRecord)."""
+        if states.start >= self.start_offset:
+            self.done = max(states.done, self.done) if states.start == self.start_offset else states.done
+            self.start_offset = states.start
+        self.leader_epoch = leader_epoch
 
     def keep(self, states: RecordStates) -> None:
         """Keep the states of records, because their share partition is dropped from memory."""

@@ -1,6 +1,7 @@
-"""A share fetch acquires what there is, or waits for it: a fetch that gets nothing is parked until its max wait is over.
+"""Answers share fetches with the records that there are, and parks a fetch that gets nothing until its max wait is over.
 
-A parked fetch is tried again when records are written, when a lock ends, and when a start offset moves. The release of a record does not
+A parked fetch is tried again when records are written, when a lock ends, when a start offset moves, and when another fetch has read the
+partition. The release of a record does not
 wake it, and neither does the end of a session, because Kafka looks before it has stored the release (SG-177). So such records come when
 max wait is over, or with the next fetch. In Kafka: DelayedShareFetch, SharePartitionManager.
 """
@@ -211,11 +212,9 @@ class ShareFetches:
         if not acquirable or self._holds_back(fetch):
             return None
         unknown = {slot: partition for slot, partition in acquirable.items() if partition.known_at != partition.states.next_offset()}
-        outside = False
+        outside = any(partition.out_of_range for partition in acquirable.values())
         for partition in unknown.values():
-            if partition.out_of_range:
-                outside = True
-            else:
+            if not partition.out_of_range:
                 partition.known_at = partition.states.next_offset()
         reads = [{slot: partition for slot, partition in acquirable.items() if slot not in unknown}, unknown]
         if outside:

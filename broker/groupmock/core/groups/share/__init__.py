@@ -1,1 +1,1 @@
-"""Share groups (KIP-932): the coordinator gives partitions to members that share them. `states` has the theory."""
+"""This package has the share groups (KIP-932), whose coordinator gives one partition to several members. `states` has the theory."""

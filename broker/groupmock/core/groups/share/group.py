@@ -1,4 +1,4 @@
-"""The data of a share group and its members, with the methods that change it. `states` explains the protocol.
+"""Holds the data of a share group and its members, with the methods that change it. `states` explains the protocol.
 
 Values on which a heartbeat's answer depends are changed by methods of `Group` only, because each of them ends the leases that were given
 before (`GroupType.end_leases`).

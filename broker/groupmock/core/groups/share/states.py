@@ -1,4 +1,4 @@
-"""States and epochs of a share group, the theory behind its heartbeats.
+"""Names the states of a share group, and explains its epochs, which are the theory behind its heartbeats.
 
 A share group has the epochs of a consumer group (KIP-848), but nothing to reconcile: a member takes its new target with its next heartbeat,
 because several members may have the same partition. Which records a member gets is decided where the partition's leader is (core/share).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
@@ -16,7 +16,7 @@ from ..consumer import timing
 from ..consumer.group import no_session
 from ..type import Base, Committer
 from . import heartbeat, initializing
-from .group import Group, Member
+from .group import Group, Member, States
 from .states import MAY_FOLLOW, State
 
 if TYPE_CHECKING:
@@ -120,6 +120,13 @@ class ShareGroup(Group):
 
     def loaded(self, turn: Turn) -> None:
         """Do nothing, because a share group that exceeds the size limit keeps its members."""
+
+    def keeps_states_in(self, states: Callable[[], States]) -> None:
+        self.states = states
+
+    def deleted(self, turn: Turn) -> None:
+        """Delete the states of the group's share partitions."""
+        self.states().delete(turn, self.group_id)
 
     def unload(self, turn: Turn, why: Why) -> None:
         """Remove the group from a node that no longer coordinates it. The states of its share partitions stay."""
