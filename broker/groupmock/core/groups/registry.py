@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .configs import GroupConfigs
     from .consumer.type import ConsumerGroup
     from .offsets.commits import Prepared
-    from .share.group import States
+    from .type import States
 
 G = TypeVar("G", bound=GroupType)
 

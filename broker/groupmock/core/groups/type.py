@@ -11,7 +11,7 @@ A type is a folder next to `classic/` with a subclass of `GroupType`, a line in 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import msgspec
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .causes import Why
     from .offsets.committed import At, CommittedOffsets, Offset
-    from .share.group import States
     from .view import GroupView
 
 
@@ -56,6 +55,18 @@ class Home(Protocol):
 
     def largest_batch(self, partition: int) -> int:
         """Return the size limit of a batch in the partition. A config change at run time counts at once (seen on 4.3.0 and 3.9.1)."""
+
+
+class States(Protocol):
+    """The stored states of share partitions (core/share), which share groups initialize and delete."""
+
+    def initialize(
+        self, turn: Turn, group_id: str, topic_id: bytes, partitions: Iterable[int], state_epoch: int, start_offset: int = -1
+    ) -> None:
+        """Store the start offset of partitions, without records that are done or in flight."""
+
+    def delete(self, turn: Turn, group_id: str, topic_id: bytes | None = None) -> None:
+        """Delete the states of a topic, or all states of the group."""
 
 
 class GroupType:

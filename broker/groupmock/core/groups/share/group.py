@@ -7,7 +7,7 @@ before (`GroupType.end_leases`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -22,7 +22,7 @@ from .states import State
 if TYPE_CHECKING:
     from ...turn import Turn
     from ..consumer.assignors import Target
-    from ..type import Home
+    from ..type import Home, States
 
 
 NONE: Final[frozenset[int]] = frozenset()
@@ -52,18 +52,6 @@ class Initializing(msgspec.Struct, frozen=True):
     partitions: frozenset[int]
     epoch: int
     start_offset: int
-
-
-class States(Protocol):
-    """The stored states of share partitions (core/share)."""
-
-    def initialize(
-        self, turn: Turn, group_id: str, topic_id: bytes, partitions: Iterable[int], state_epoch: int, start_offset: int = -1
-    ) -> None:
-        """Store the start offset of partitions, without records that are done or in flight."""
-
-    def delete(self, turn: Turn, group_id: str, topic_id: bytes | None = None) -> None:
-        """Delete the states of a topic, or all states of the group."""
 
 
 class Group(ModernGroup[Member]):

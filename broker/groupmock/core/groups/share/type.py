@@ -14,9 +14,9 @@ from .. import causes
 from ..causes import Why
 from ..consumer import timing
 from ..consumer.group import no_session
-from ..type import Base, Committer
+from ..type import Base, Committer, States
 from . import heartbeat, initializing
-from .group import Group, Member, States
+from .group import Group, Member
 from .states import MAY_FOLLOW, State
 
 if TYPE_CHECKING:
