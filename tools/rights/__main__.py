@@ -27,7 +27,7 @@ from tools.fidelity.generated.settings_classes import BROKERS
 from tools.records import RECORDS
 
 from .broker import Broker, secured_kafka
-from .requests import BATCH, Drawer, Drawn, made
+from .requests import BATCH, SHARE_GROUP, Drawer, Drawn, made
 from .rules import draw_rules, rules_of
 
 STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -70,6 +70,13 @@ BATCHES_SINCE: Final = 4
 """Before this version of Fetch, records are converted to message sets, which Kafka fills up with bytes that clients leave out."""
 IN_ANY_ORDER: Final = {0: "responses", 3: "topics", 20: "responses", 78: "responses", 79: "responses"}
 """Lists whose order depends on topic ids, or that Kafka shuffles."""
+INSIDE_IN_ANY_ORDER: Final = {
+    0: ("responses", "partition_responses"),
+    78: ("responses", "partitions"),
+    79: ("responses", "partitions"),
+    90: ("groups", "topics"),
+}
+"""The same, of lists inside the elements of a list."""
 
 
 class Core:
@@ -121,6 +128,10 @@ class Comparison:
         for group in draw.groups[:3]:
             self.both(10, 0, {"key": group})
             self._until_fine(8, 7, {"group_id": group, "topics": rows})
+        if 76 in draw.versions:
+            member = {"group_id": draw.stem + SHARE_GROUP, "member_id": "1b4e28ba-2fa1-11d2-883f-0016d3cca427"}
+            self._until_fine(76, 1, {**member, "member_epoch": 0, "subscribed_topic_names": draw.absent[:1]})
+            self._until_fine(76, 1, {**member, "member_epoch": -1})
         for name in draw.transactional_ids:
             self.both(10, 1, {"key": name, "key_type": 1})
             self._until_fine(22, 4, {"transactional_id": name, "transaction_timeout_ms": 60_000})
@@ -182,9 +193,10 @@ def comparable(key: int, version: int, answer: Any, ids: dict[str, bytes]) -> An
     if isinstance(found, dict) and key == 1 and version < BATCHES_SINCE:
         for row in (row for topic in found["responses"] for row in topic["partitions"]):
             row["records"] = bool(row["records"])
-    if isinstance(found, dict) and key == 0:
-        for topic in found["responses"]:
-            topic["partition_responses"].sort(key=lambda row: row["index"])
+    if isinstance(found, dict) and key in INSIDE_IN_ANY_ORDER:
+        outer, inner = INSIDE_IN_ANY_ORDER[key]
+        for each in found[outer]:
+            each[inner].sort(key=str)
     if isinstance(found, dict) and key == 19:
         for topic in found["topics"]:
             topic["topic_id"] = None

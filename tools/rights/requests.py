@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final, NamedTuple
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
@@ -17,6 +18,7 @@ from groupmock_codec.records import NewRecord, encode_batch
 TOPICS: Final = ("ta", "tb", "tab", "tc", "td", "ux")
 ABSENT: Final = ("na", "nab", "tz")
 GROUPS: Final = ("ga", "gb", "gab", "g-none")
+SHARE_GROUP: Final = "gs"
 TRANSACTIONAL_IDS: Final = ("xa", "xb")
 BATCH: Final = encode_batch([NewRecord(key=None, value=b"v", headers=[], timestamp=1_700_000_000_000)])
 NOBODY: Final = {"producer_id": 77, "producer_epoch": 0}
@@ -51,7 +53,7 @@ def with_ids(value: Any, topic_ids: dict[str, bytes]) -> Any:
     if isinstance(value, dict):
         found = {name: with_ids(each, topic_ids) for name, each in value.items()}
         if isinstance(found.get("topic_id"), str):
-            found["topic_id"] = topic_ids.get(found["topic_id"]) or (b"\xff" + found["topic_id"].encode()).ljust(16, b"x")[:16]
+            found["topic_id"] = topic_ids.get(found["topic_id"]) or uuid5(NAMESPACE_URL, found["topic_id"]).bytes
         return found
     return [with_ids(each, topic_ids) for each in value] if isinstance(value, list) else value
 
@@ -64,8 +66,10 @@ class Drawer:
         self.versions = versions
         self.topics = [stem + name for name in TOPICS]
         self.absent = [stem + name for name in ABSENT]
-        self.groups = [stem + name for name in GROUPS]
+        self.groups = [stem + name for name in (*GROUPS, SHARE_GROUP)]
         self.transactional_ids = [stem + name for name in TRANSACTIONAL_IDS]
+        self.session: tuple[str, str, int] = "", "", 0
+        """The share session that may exist: its group, its member, and the epoch of its next request."""
 
     def request(self) -> Drawn:
         key = self.rng.choice([key for key in DRAWS if key in self.versions])
@@ -221,12 +225,41 @@ def _heartbeat(draw: Drawer, version: int) -> dict[str, Any]:
     return {"group_id": draw.group(), "member_id": "m", "member_epoch": draw.rng.choice([5, -1]), "subscribed_topic_names": names}
 
 
-def _shared(draw: Drawer, batches: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return group, member and topics of a share session, with the same acknowledgements for one partition of each topic."""
-    topics = draw.named(version=1, ids_since=0, twice=0)
-    for topic in topics:
-        topic["partitions"] = [{"partition_index": 0, "acknowledgement_batches": batches}]
-    return {"group_id": draw.group(), "member_id": "m", "topics": topics}
+def _share_group_heartbeat(draw: Drawer, version: int) -> dict[str, Any]:
+    names = draw.some([*draw.topics, *draw.absent], 0, 3) or None
+    member_id = str(UUID(int=draw.rng.getrandbits(128)))
+    return {"group_id": draw.group(), "member_id": member_id, "member_epoch": draw.rng.choice([5, -1]), "subscribed_topic_names": names}
+
+
+def _shared(draw: Drawer, **more: Any) -> list[dict[str, Any]]:
+    """Return partitions that no topic has, so that no records are acquired."""
+    names = draw.some([*draw.topics, *draw.absent], twice=0)
+    return [{"topic_id": name, "partitions": [{"partition_index": 7, **more}]} for name in names]
+
+
+def _share_fetch(draw: Drawer, version: int) -> dict[str, Any]:
+    group, member = draw.group(), str(UUID(int=draw.rng.getrandbits(128)))
+    epoch = draw.rng.choice([0, 0, 0, 5, -1])
+    if not epoch:
+        draw.session = group, member, 1
+    limits = {"max_records": 1, "batch_size": 1}
+    return {"group_id": group, "member_id": member, "share_session_epoch": epoch, **limits, "topics": _shared(draw)}
+
+
+def _share_acknowledge(draw: Drawer, version: int) -> dict[str, Any]:
+    group, member, epoch = draw.session if draw.rng.random() < 0.6 else (draw.group(), "m", draw.rng.choice([0, 5, -1]))
+    draw.session = (group, member, epoch + 1) if member == draw.session[1] else draw.session
+    batches = [{"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}]
+    topics = _shared(draw, acknowledgement_batches=batches)
+    return {"group_id": group, "member_id": member, "share_session_epoch": epoch, "topics": topics}
+
+
+def _share_offsets(draw: Drawer, version: int) -> dict[str, Any]:
+    groups = draw.some([*draw.groups, ""], 1, 3)
+    # Kafka takes 25 s to describe a partition that the topic does not have (SG-100).
+    names = draw.some([*draw.topics, *draw.absent], twice=0)
+    topics = None if draw.rng.random() < 0.3 else [{"topic_name": name, "partitions": draw.rng.sample([0, 1], 2)} for name in names]
+    return {"groups": [{"group_id": each, "topics": topics} for each in groups]}
 
 
 def _markers(draw: Drawer, version: int) -> dict[str, Any]:
@@ -314,36 +347,25 @@ DRAWS: Final[dict[int, Callable[[Drawer, int], dict[str, Any]]]] = {
         "include_authorized_operations": draw.rng.random() < 0.5,
     },
     74: lambda draw, version: {"resource_types": [16]} if version else {},
-    75: lambda draw, version: {
-        "topics": [{"name": name} for name in draw.some([*draw.topics, *draw.absent], 1, 7, 0)],
-        "response_partition_limit": 2000,
-    },
-    76: _heartbeat,
+    76: _share_group_heartbeat,
     77: lambda draw, version: {
         "group_ids": draw.some([*draw.groups, ""], 1, 5),
         "include_authorized_operations": draw.rng.random() < 0.5,
     },
-    78: lambda draw, version: {"max_records": 0, "share_session_epoch": 0, **_shared(draw, [])},
-    79: lambda draw, version: {
-        "share_session_epoch": draw.rng.choice([0, 1, 1, 1, 2, -1]),
-        **_shared(draw, [{"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}]),
-    },
-    90: lambda draw, version: {
-        "groups": [
-            {"group_id": group, "topics": [{"topic_name": draw.rng.choice([*draw.topics, *draw.absent]), "partitions": [0]}]}
-            for group in draw.some(draw.groups, 1, 3)
-        ]
-    },
+    78: _share_fetch,
+    79: _share_acknowledge,
+    90: _share_offsets,
     91: lambda draw, version: {
-        "group_id": draw.group(),
-        "topics": [
-            {"topic_name": name, "partitions": [{"partition_index": 9, "start_offset": 1}]}
-            for name in draw.some([*draw.topics, *draw.absent], twice=0)
-        ],
+        "group_id": draw.rng.choice([draw.stem + SHARE_GROUP, draw.group()]),
+        "topics": _once(draw, "topic_name", "partitions", lambda index: {"partition_index": index, "start_offset": 1}),
     },
     92: lambda draw, version: {
-        "group_id": draw.group(),
+        "group_id": draw.rng.choice([draw.stem + SHARE_GROUP, draw.group()]),
         "topics": [{"topic_name": name} for name in draw.some([*draw.topics, *draw.absent], twice=0)],
+    },
+    75: lambda draw, version: {
+        "topics": [{"name": name} for name in draw.some([*draw.topics, *draw.absent], 1, 7, 0)],
+        "response_partition_limit": 2000,
     },
 }
 """Maps each API key to the function that draws the fields of its request."""

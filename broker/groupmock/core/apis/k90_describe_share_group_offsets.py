@@ -30,6 +30,10 @@ GROUP_COST: Final = 4
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 4
 NOT_COORDINATOR: Final = "This is not the correct coordinator."
+TEXTS: Final = {
+    error_codes.NOT_COORDINATOR: NOT_COORDINATOR,
+    error_codes.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
+}
 NO_START: Final = -1
 """The start offset and the lag of a share partition of which nothing is stored."""
 
@@ -74,16 +78,20 @@ def _describe(
     asked: DescribeShareGroupOffsetsRequestGroup,
     answer: DescribeShareGroupOffsetsResponseGroup,
 ) -> None:
-    """Fill the answer for one group. Partitions without a stored state, and topics that do not exist, are no error (SG-100)."""
+    """Fill the answer for one group. Partitions without a stored state, and topics that do not exist, are no error (SG-100). If the sender
+    may see none of the named topics, nobody asks the group's coordinator."""
+    hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, (topic.topic_name for topic in asked.topics or ()))
+    refused = [_refused(topic.topic_name, topic.partitions) for topic in asked.topics or () if topic.topic_name in hidden]
+    if asked.topics and len(refused) == len(asked.topics):
+        answer.topics = refused
+        return
     error, group = cluster.groups.reach(asked.group_id, request.node)
     if not asked.group_id and asked.topics:
-        error, group = error_codes.UNKNOWN_SERVER_ERROR, None
+        error = error_codes.UNKNOWN_SERVER_ERROR
     if error:
-        answer.error_code = error
-        answer.error_message = NOT_COORDINATOR if error == error_codes.NOT_COORDINATOR else None
+        answer.error_code, answer.error_message = error, TEXTS.get(error)
         return
     if asked.topics is not None:
-        hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, (topic.topic_name for topic in asked.topics))
         named = {name: list(topic.partitions) for topic in asked.topics if (name := topic.topic_name) not in hidden}
         ids = {topic_id: name for name in named if (topic_id := cluster.topics.topic_id(name)) is not None}
         ordered = [ids[topic_id] for topic_id in java_computed_order(ids, uuid_hash)]
@@ -93,7 +101,7 @@ def _describe(
                 for name in ordered
             ),
             *(_topic(cluster, asked.group_id, name, None, named[name]) for name in named if name not in ordered),
-            *(_refused(topic.topic_name, topic.partitions) for topic in asked.topics if topic.topic_name in hidden),
+            *refused,
         ]
     elif isinstance(group, ShareGroup):
         order = java_computed_order(java_order(group.initialized, uuid_hash), uuid_hash)
@@ -107,10 +115,12 @@ def _describe(
 
 
 def _refused(name: str, partitions: Iterable[int]) -> DescribeShareGroupOffsetsResponseTopic:
-    code, text = error_codes.TOPIC_AUTHORIZATION_FAILED, DENIED_TEXT[TOPIC]
     rows = [
         DescribeShareGroupOffsetsResponsePartition(
-            partition_index=index, start_offset=NO_START, lag=NO_START, error_code=code, error_message=text
+            partition_index=index,
+            start_offset=NO_START,
+            error_code=error_codes.TOPIC_AUTHORIZATION_FAILED,
+            error_message=DENIED_TEXT[TOPIC],
         )
         for index in partitions
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.declare import ZERO_UUID
 from groupmock_codec.messages.k91_alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestTopic,
@@ -76,13 +77,16 @@ def vacant(cluster: Cluster, turn: Turn, request: Request, group_id: str, operat
 def _altered(
     cluster: Cluster, turn: Turn, request: Request, asked: AlterShareGroupOffsetsRequest, group: ShareGroup | None
 ) -> list[AlterShareGroupOffsetsResponseTopic]:
+    """Alter the offsets of topics. The topics that the sender may not read come first in the answer, with their ids."""
     denied = cluster.denied(turn, request, READ, TOPIC, (topic.topic_name for topic in asked.topics))
     rows = []
     for topic in asked.topics:
         if topic.topic_name in denied:
             row = _refused(topic, DENIED[TOPIC], DENIED_TEXT[TOPIC])
-            row.topic_id = cluster.topics.topic_id(topic.topic_name) or row.topic_id  # Kafka names the id of a topic that it hides.
+            row.topic_id = cluster.topics.topic_id(topic.topic_name) or ZERO_UUID
             rows.append(row)
+    for topic in asked.topics:
+        if topic.topic_name in denied:
             continue
         found = cluster.topics.get(topic.topic_name)
         if found is None:

@@ -45,14 +45,15 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _deleted(
     cluster: Cluster, turn: Turn, request: Request, asked: DeleteShareGroupOffsetsRequest, group: ShareGroup
 ) -> list[DeleteShareGroupOffsetsResponseTopic]:
+    """Delete what is stored of the topics. Those that the sender may not read come first in the answer."""
     denied = cluster.denied(turn, request, READ, TOPIC, (topic.topic_name for topic in asked.topics))
-    rows = []
-    for topic in asked.topics:
-        name = topic.topic_name
+    names = [topic.topic_name for topic in asked.topics]
+    rows = [_refused(name, DENIED[TOPIC], DENIED_TEXT[TOPIC]) for name in names if name in denied]
+    for name in names:
         topic_id = cluster.topics.topic_id(name)
         if name in denied:
-            rows.append(_refused(name, DENIED[TOPIC], DENIED_TEXT[TOPIC]))
-        elif topic_id is None:
+            continue
+        if topic_id is None:
             rows.append(_refused(name, error_codes.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED))
         elif topic_id not in group.initialized:
             rows.append(_refused(name, error_codes.UNKNOWN_TOPIC_OR_PARTITION, NOTHING_STORED))

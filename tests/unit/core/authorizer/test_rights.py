@@ -1,8 +1,7 @@
 """Rights that each API needs, and the place of the error for the lack of each of them (SEC-82 to SEC-101).
 
 The answers of Apache Kafka 4.4.0 and 3.9.1 to generated requests under generated rules are equal to those of the core
-(docs/kafka/security.md#authorisation). The rights of ShareFetch, ShareAcknowledge and the three APIs for offsets of share groups have not
-been compared so.
+(docs/kafka/security.md#authorisation).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from groupmock.core.authorizer.acl import (
 from groupmock.core.effects import Note
 from groupmock.rig import CoreRig
 from groupmock_codec import APIS
-from groupmock_codec.declare import fields_of
+from groupmock_codec.declare import ZERO_UUID, fields_of
 from groupmock_codec.records import NewRecord, encode_batch
 from groupmock_codec.response_errors import error_codes
 
@@ -441,3 +440,34 @@ def test_super_user_is_never_denied() -> None:
         answer = rig.ask(need.key, need.version, need.message, principal=ADMIN)
         assert not [each for each in error_codes(type(answer), need.version).each(answer) if each[1] in DENIALS]
         authorizer_of(rig).add([deny(2, TOPIC, "*")])  # DeleteAcls may have removed it.
+
+
+def test_alter_share_group_offsets_answers_denied_topics_first_with_their_ids() -> None:
+    rig = _rig(SHARE_READ, TOPIC_READ)
+    topics = [{"topic_name": name, "partitions": [{"partition_index": 0}]} for name in ("orders", "none", "pay")]
+    answer = rig.ask(91, 0, make(91, group_id="s", topics=topics), principal=ALICE)
+    pay_id = rig.core.cluster.topics.topic_id("pay")
+    found = [(each.topic_name, each.topic_id, each.partitions[0].error_code) for each in answer.responses]
+    assert found == [("none", ZERO_UUID, 29), ("pay", pay_id, 29), ("orders", ORDERS_ID, 0)]
+
+
+@for_each("names, code", [(("orders", "pay"), -1), (("pay",), 0), (("pay", "none"), 0)])
+def test_empty_share_group_id_fails_only_if_a_named_topic_may_be_seen(names: tuple[str, ...], code: int) -> None:
+    rig = _rig(allow(DESCRIBE, GROUP, "*"), TOPIC_DESCRIBE)
+    topics = [{"topic_name": name, "partitions": [0]} for name in names]
+    [group] = rig.ask(90, 1, make(90, groups=[{"group_id": "", "topics": topics}]), principal=ALICE).groups
+    text = "The server experienced an unexpected error when processing the request." if code else None
+    assert (group.error_code, group.error_message) == (code, text)
+    assert [(row.error_code, row.start_offset) for topic in group.topics for row in topic.partitions] == [(29, -1)] * len(group.topics)
+    assert len(group.topics) == (0 if code else len(names))
+
+
+@for_each("profile", ["kafka-4.4", "kafka-4.3"])
+def test_topic_id_of_no_topic_fails_share_requests_under_an_authorizer(profile: str) -> None:
+    rig = make_rig(profile, topics={"orders": 1})
+    authorizer_of(rig).add([SHARE_READ, TOPIC_READ])
+    nameless = [{"topic_id": b"x" * 16, "partitions": [{"partition_index": 0}]}]
+    version = 2 if profile == "kafka-4.4" else 1
+    assert rig.ask(78, version, make(78, **SHARE_MEMBER, topics=nameless), principal=ALICE).error_code == -1
+    asked = make(79, **SHARE_MEMBER, share_session_epoch=1, topics=nameless)
+    assert rig.ask(79, version, asked, principal=ALICE).error_code == -1

@@ -26,7 +26,7 @@ def test_offsets_of_what_is_not_there_are_no_error() -> None:
     assert world.offsets({}) == {}
     assert world.offsets({"t": [0, 9], "none": [3]}) == {"t": {0: FRESH, 9: FRESH}, "none": {3: FRESH}}
     assert world.offsets(group="") == {}
-    assert world.offsets({"t": [0]}, group="") == (-1, None)
+    assert world.offsets({"t": [0]}, group="") == (-1, "The server experienced an unexpected error when processing the request.")
 
 
 def test_initialised_partitions_are_described_if_no_topics_are_named() -> None:
