@@ -1,4 +1,5 @@
-"""Follow a member of a consumer group (KIP-848) as its client knows it: the heartbeats that it sent and the answers that it got.
+"""Follow a member of a consumer group (KIP-848) or a share group (KIP-932) as its client knows it: the heartbeats that it sent and the
+answers that it got.
 
 A course begins with the heartbeat of epoch 0 by which the member joins, and begins anew with each later heartbeat of epoch 0. The answers
 UNKNOWN_MEMBER_ID (25) and FENCED_MEMBER_EPOCH (110) do not end the member, because it joins again under its own id. Partitions are pairs of
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT
 from groupmock_codec.units import NS_PER_MS
 
 from .subjects import UNKNOWN_MEMBER_ID
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from .subjects import Exchange, Json, Member
 
 JOINING: Final = 0
+BEATS: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)
+"""The heartbeats by which members join, follow and leave. Those of a share group have no owned partitions and no instance id."""
 _NOTE: Final = "course"
 FENCED_MEMBER_EPOCH: Final = error_codes.FENCED_MEMBER_EPOCH
 OUTSIDE: Final = {UNKNOWN_MEMBER_ID: "UNKNOWN_MEMBER_ID", FENCED_MEMBER_EPOCH: "FENCED_MEMBER_EPOCH"}
@@ -61,8 +65,8 @@ class Course:
         if epoch_said(x) == JOINING:
             self.joined, self.told, self.given, self.outside = x, None, None, None
             self.assigned = self.owned = frozenset()
-        self.owned = owned_in(x) if x.asked["topic_partitions"] is not None else self.owned
-        self.rebalance_ms = max(self.rebalance_ms, int(x.asked["rebalance_timeout_ms"]))
+        self.owned = owned_in(x) if x.asked.get("topic_partitions") is not None else self.owned
+        self.rebalance_ms = max(self.rebalance_ms, int(x.asked.get("rebalance_timeout_ms", -1)))
 
     def hears(self, x: Exchange, answer: Json) -> None:
         """Note that the client got the answer to a heartbeat. An answer to a heartbeat before the member's last join is ignored."""
@@ -95,7 +99,7 @@ def assigned_to(member: Member, names: Mapping[str, str]) -> Partitions | None:
 
 def says(member: Member, x: Exchange) -> None:
     """Note a heartbeat of a member of a consumer group."""
-    member.instance_id = x.asked["instance_id"] or member.instance_id
+    member.instance_id = x.asked.get("instance_id") or member.instance_id
     member.note(_NOTE, Course).says(x)
 
 
@@ -113,7 +117,7 @@ def epoch_said(x: Exchange) -> int:
 
 def owned_in(x: Exchange) -> Partitions:
     """Return the partitions that a heartbeat claims to own; a heartbeat without a list claims none."""
-    return _flat(x.asked["topic_partitions"] or ())
+    return _flat(x.asked.get("topic_partitions") or ())
 
 
 def assigned_by(answer: Json) -> Partitions:

@@ -40,13 +40,13 @@ from groupmock_codec.units import NS_PER_MS
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from ..journal.whose import bytes_of
 from ..rounds import Rebalances
-from . import course
+from . import course, share_sessions
 from .agenda import Agenda
 from .inside import told_by
 from .known_topics import KnownTopics
 from .processes import Processes
 from .producers import Producers
-from .reading import OF_GROUPS, answered_in, asked_in
+from .reading import OF_GROUPS, OF_SHARE_SESSIONS, answered_in, asked_in
 from .repeating import SILENCE_NS, Repeating
 from .request_contents import leavers_of
 from .stalls import Stalls
@@ -130,6 +130,8 @@ class World(Repeating):
         link.open[x.ticket] = x
         self.processes.speaks(x)
         self.producers.says(x)
+        if x.key in OF_SHARE_SESSIONS:
+            share_sessions.says(x)
         if x.group is not None:
             x.group.waiting += 1
         member = x.member
@@ -159,7 +161,7 @@ class World(Repeating):
             member.beats.append(x)
         elif x.key == api_keys.LEAVE_GROUP:
             member.leaving = x
-        elif x.key == api_keys.CONSUMER_GROUP_HEARTBEAT:
+        elif x.key in course.BEATS:
             course.says(member, x)
 
     def fold_in(self, row: Row, message: Json | None = None) -> None:
@@ -432,6 +434,9 @@ class World(Repeating):
             course.says(x.member, x)
         course.hears(x.member, x, answer)
 
+    def _shared(self, x: Exchange, answer: Json) -> None:
+        share_sessions.hears(x, answer)
+
     def _left(self, x: Exchange, answer: Json) -> None:
         assert x.group is not None
         for member_id, _ in leavers_of(x):
@@ -463,6 +468,9 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     api_keys.OFFSET_COMMIT: World._other,
     api_keys.LEAVE_GROUP: World._left,
     api_keys.CONSUMER_GROUP_HEARTBEAT: World._steered,
+    api_keys.SHARE_GROUP_HEARTBEAT: World._steered,
+    api_keys.SHARE_FETCH: World._shared,
+    api_keys.SHARE_ACKNOWLEDGE: World._shared,
     api_keys.METADATA: World._metadata,
     api_keys.API_VERSIONS: World._versions,
 }

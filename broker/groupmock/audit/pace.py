@@ -19,6 +19,7 @@ from groupmock_codec.api_keys import (
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
+    SHARE_GROUP_HEARTBEAT,
     SYNC_GROUP,
     TXN_OFFSET_COMMIT,
 )
@@ -50,7 +51,7 @@ BROKER_NS: Final = 30 * NS_PER_MS
 ROUNDS_OF_COMMITS: Final = 12
 """This many commits may follow each other closely, because an application may commit the same offsets repeatedly (auto-commit with
 nothing new), each with a backoff of its own."""
-TIMED: Final = frozenset((HEARTBEAT, CONSUMER_GROUP_HEARTBEAT, OFFSET_COMMIT, TXN_OFFSET_COMMIT))
+TIMED: Final = frozenset((HEARTBEAT, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, OFFSET_COMMIT, TXN_OFFSET_COMMIT))
 """The APIs whose pace is a setting of the application (heartbeat.interval.ms, auto.commit.interval.ms), so that HASTY_NS does not count."""
 
 

@@ -24,10 +24,12 @@ OF_GROUPS: Final = frozenset(
         api_keys.SYNC_GROUP,
         api_keys.TXN_OFFSET_COMMIT,
         api_keys.CONSUMER_GROUP_HEARTBEAT,
+        api_keys.SHARE_GROUP_HEARTBEAT,
     )
 )
+OF_SHARE_SESSIONS: Final = frozenset((api_keys.SHARE_FETCH, api_keys.SHARE_ACKNOWLEDGE))
 OF_PRODUCERS: Final = frozenset((api_keys.INIT_PRODUCER_ID, api_keys.ADD_PARTITIONS_TO_TXN, api_keys.ADD_OFFSETS_TO_TXN, api_keys.END_TXN))
-SEEN: Final = OF_GROUPS | OF_PRODUCERS | {
+SEEN: Final = OF_GROUPS | OF_PRODUCERS | OF_SHARE_SESSIONS | {
     api_keys.PRODUCE, api_keys.FETCH, api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.API_VERSIONS,
 }  # fmt: skip
 """The APIs whose requests are read. Of a Produce only the producer is read (`written_by`); for all other requests only the version is

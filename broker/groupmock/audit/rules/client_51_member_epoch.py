@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
-
+from .. import share_example
 from ..consumer_example import ASKED_FOR_HALF, HEADER, JOINED
-from ..course import JOINING, course_of, epoch_said
+from ..course import BEATS, JOINING, course_of, epoch_said
 from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
@@ -15,8 +14,11 @@ from ..subjects import Exchange
 
 class SpeaksInItsEpoch(Rule):
     code = "CLIENT-51"
-    title = "A ConsumerGroupHeartbeat has the member epoch of the last answer"
-    what = "A ConsumerGroupHeartbeat that neither joins nor leaves has the `member_epoch` of the last answer that the member has heard."
+    title = "A ConsumerGroupHeartbeat or ShareGroupHeartbeat has the member epoch of the last answer"
+    what = (
+        "A ConsumerGroupHeartbeat or ShareGroupHeartbeat that neither joins nor leaves has the `member_epoch` of the last answer that the "
+        "member has heard."
+    )
     why = (
         "The coordinator fences a member with another epoch (110): it loses all of its partitions. The one before the last is "
         "forgiven only to a member that owns nothing new, since the last answer may have been lost."
@@ -29,16 +31,24 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
     broken = f"""{HEADER}{JOINED}
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
 """
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
+""",
+    }
     also_broken: ClassVar[dict[str, str]] = {
         "back": f"""{HEADER}{JOINED}{ASKED_FOR_HALF}
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch topic_partitions=[{{name: $t1, partitions: $kept}}] -> 0 member_epoch=?later
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$later -> 0
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> any
 """,
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
+""",
     }
     settings: ClassVar[dict[str, str]] = {"group.consumer.assignment.interval.ms": "0"}
 
-    @asked(CONSUMER_GROUP_HEARTBEAT)
+    @asked(*BEATS)
     def beats(self, x: Exchange) -> Judgements:
         """Judge the member epoch of a heartbeat. An answer on another connection may not have arrived yet."""
         course, epoch = course_of(x.member), epoch_said(x)
@@ -47,7 +57,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> any
         before = course.said
         if before is not None and before.link is x.link and epoch < epoch_said(before):
             yield Broken(
-                f"{x.member.name} sent a ConsumerGroupHeartbeat of epoch {epoch} after one of epoch {epoch_said(before)}",
+                f"{x.member.name} sent a {x.name} of epoch {epoch} after one of epoch {epoch_said(before)}",
                 (before.seq, x.seq),
                 f"member_epoch {course.epoch}: epochs do not go back",
             )
@@ -57,7 +67,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> any
             yield KEPT
         else:
             yield Broken(
-                f"{x.member.name} was told epoch {course.epoch} and sent a ConsumerGroupHeartbeat of epoch {epoch}",
+                f"{x.member.name} was told epoch {course.epoch} and sent a {x.name} of epoch {epoch}",
                 (*course.told.rows, x.seq),
                 f"member_epoch {course.epoch}",
             )

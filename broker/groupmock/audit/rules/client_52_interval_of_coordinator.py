@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 from groupmock_codec.units import NS_PER_MS
 
+from .. import share_example
 from ..consumer_example import HEADER, JOINED
-from ..course import JOINING, course_of, epoch_said
+from ..course import BEATS, JOINING, course_of, epoch_said
 from ..judgement import SLOW_BROKER
 from ..order import GRACE_NS
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
@@ -17,10 +17,11 @@ from ..subjects import Exchange, Member
 
 class BeatsAsTold(Rule):
     code = "CLIENT-52"
-    title = "ConsumerGroupHeartbeats come as often as the last answer says, one at a time"
+    title = "Heartbeats of consumer groups and share groups come as often as the last answer says, one at a time"
     severity = WARNING
     what = (
-        "The next ConsumerGroupHeartbeat comes after `heartbeat_interval_ms` of the last answer, or at once when there is something "
+        "The next ConsumerGroupHeartbeat or ShareGroupHeartbeat "
+        "comes after `heartbeat_interval_ms` of the last answer, or at once when there is something "
         "to say: not before half of it with nothing new, not after twice as long by a process that sends other requests, and not "
         "before the last one is answered."
     )
@@ -36,7 +37,7 @@ class BeatsAsTold(Rule):
         "AbstractMembershipManager.maybeReconcile",
     )
     fix = "Start the timer anew with the interval of each answer; the consumer has no setting of its own for it."
-    settings: ClassVar[dict[str, str]] = {"group.consumer.heartbeat.interval.ms": "1000"}
+    settings: ClassVar[dict[str, str]] = {"group.consumer.heartbeat.interval.ms": "1000", "group.share.heartbeat.interval.ms": "1000"}
     kept = f"""{HEADER}{JOINED}
 pause 700
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
@@ -51,7 +52,25 @@ pause 500
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 """
 
-    @asked(CONSUMER_GROUP_HEARTBEAT)
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
+pause 700
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0 member_epoch=?now
+pause 1000
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=$now -> 0
+""",
+    }
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0 member_epoch=?now
+pause 2000
+A: Metadata topics=[{{name: $t1}}]
+pause 500
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=$now -> 0
+""",
+    }
+
+    @asked(*BEATS)
     def beats(self, x: Exchange) -> Judgements:
         """Judge the pause before a heartbeat. A member that joins or leaves may be early, and a new connection does not know of a
         heartbeat that waits on the old one."""
@@ -62,7 +81,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
         if before.answered is None or x.received < before.answered:
             sooner = (x.received - before.received) // NS_PER_MS
             yield Broken(
-                f"{x.member.name} sent a ConsumerGroupHeartbeat {sooner} ms after another one that was not answered yet",
+                f"{x.member.name} sent a {x.name} {sooner} ms after another one that was not answered yet",
                 (*before.rows, x.seq),
                 "the next one when the last one is answered, or given up with its connection",
             )
@@ -81,12 +100,12 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
             return
         sooner, told = (x.received - before.received) // NS_PER_MS, interval // NS_PER_MS
         yield Broken(
-            f"{member.name} sent the same ConsumerGroupHeartbeat again after {sooner} ms, told to send one every {told} ms",
+            f"{member.name} sent the same {x.name} again after {sooner} ms, told to send one every {told} ms",
             (*before.rows, x.seq),
             "the next one after the interval of the last answer, unless there is something to say",
         )
 
-    @answered(CONSUMER_GROUP_HEARTBEAT)
+    @answered(*BEATS)
     def is_told(self, x: Exchange) -> Judgements:
         """Note how long the member may take to give up partitions."""
         member = x.member
@@ -105,8 +124,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
         busy = max(x.link.troubled, processes.sought(member)) >= x.answered
         if not busy and processes.spoke(member) > x.answered + interval + interval // 2:
             yield Broken(
-                f"{member.name} was told to send a ConsumerGroupHeartbeat every {interval // NS_PER_MS} ms and sent none for twice as "
+                f"{member.name} was told to send a {x.name} every {interval // NS_PER_MS} ms and sent none for twice as "
                 "long, though its process sent other requests",
                 x.rows,
-                f"a ConsumerGroupHeartbeat every {interval // NS_PER_MS} ms, whatever the application does",
+                f"a {x.name} every {interval // NS_PER_MS} ms, whatever the application does",
             )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+from typing import ClassVar
 
+from .. import share_example
 from ..consumer_example import FENCED, HEADER, JOINED
-from ..course import JOINING, OUTSIDE, course_of, epoch_said
+from ..course import BEATS, JOINING, OUTSIDE, course_of, epoch_said
 from ..judgement import UNREAD
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
@@ -15,8 +16,9 @@ class JoinsAgainWithNothing(Rule):
     code = "CLIENT-55"
     title = "After FENCED_MEMBER_EPOCH or UNKNOWN_MEMBER_ID a consumer joins again with epoch 0 and owns nothing"
     what = (
-        "A member whose ConsumerGroupHeartbeat was answered FENCED_MEMBER_EPOCH (110) or UNKNOWN_MEMBER_ID (25) sends the next one "
-        "with epoch 0 and an empty list of owned partitions, or leaves."
+        "A member whose ConsumerGroupHeartbeat or ShareGroupHeartbeat "
+        "was answered FENCED_MEMBER_EPOCH (110) or UNKNOWN_MEMBER_ID (25) sends the next one "
+        "with epoch 0, in a consumer group with an empty list of owned partitions, or leaves."
     )
     why = "Its partitions are others' already. With the old epoch it is refused again and again, and nobody knows that it is still there."
     source = ("clients.md#client-55", "KIP-848", "AbstractMembershipManager.transitionToFenced")
@@ -28,7 +30,18 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=0 rebalance_timeout_ms=200
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 """
 
-    @asked(CONSUMER_GROUP_HEARTBEAT)
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}{share_example.FENCED}
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=0 subscribed_topic_names=[$t1] -> 0
+""",
+    }
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}{share_example.FENCED}
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
+""",
+    }
+
+    @asked(*BEATS)
     def goes_on(self, x: Exchange) -> Judgements:
         """Judge whether the client joins as a new member. An answer on another connection may not have arrived yet."""
         course = course_of(x.member)
@@ -37,12 +50,12 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
             return
         if told.link is not x.link or not self.knew(x, told):
             yield UNREAD
-        elif epoch_said(x) == JOINING and x.asked["topic_partitions"] == []:
+        elif epoch_said(x) == JOINING and x.asked.get("topic_partitions", []) == []:
             yield KEPT
         else:
             yield Broken(
-                f"{x.member.name} was answered {OUTSIDE[told.error]} and sent its next ConsumerGroupHeartbeat with epoch {epoch_said(x)}"
-                + (" and partitions that it owns" if x.asked["topic_partitions"] else ""),
+                f"{x.member.name} was answered {OUTSIDE[told.error]} and sent its next {x.name} with epoch {epoch_said(x)}"
+                + (" and partitions that it owns" if x.asked.get("topic_partitions") else ""),
                 (*told.rows, x.seq),
-                "member_epoch 0, topic_partitions=[], and all else that a join has",
+                "member_epoch 0, in a consumer group topic_partitions=[], and all else that a join has",
             )

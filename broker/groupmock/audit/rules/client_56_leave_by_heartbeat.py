@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+from typing import ClassVar
 
+from .. import share_example
 from ..consumer_example import HEADER, JOINED
-from ..course import JOINING, course_of, epoch_said
+from ..course import BEATS, JOINING, course_of, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
 from ..subjects import Exchange, Link
 
@@ -16,7 +17,8 @@ class LeavesByAHeartbeat(Rule):
     code = "CLIENT-56"
     title = "A consumer that is closed sends a ConsumerGroupHeartbeat of epoch -1, a static one of -2"
     what = (
-        "When its application closes it, a member without an instance id sends a ConsumerGroupHeartbeat of epoch -1. A static member "
+        "When its application closes it, a member without an instance id sends a ConsumerGroupHeartbeat or, in a share group, a "
+        "ShareGroupHeartbeat of epoch -1. A static member "
         "sends -2 and may be back within its session; its application may ask for -1 instead (KIP-1092). That a process was closed "
         "and did not crash is on no wire: that nothing came is judged where a row of kind `client` says so."
     )
@@ -33,12 +35,23 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-1 -> 0
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
 """
 
-    @asked(CONSUMER_GROUP_HEARTBEAT)
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=-1 -> 0
+""",
+    }
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
+A: ShareGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
+""",
+    }
+
+    @asked(*BEATS)
     def leaves(self, x: Exchange) -> Judgements:
         """Judge the epoch with which a member leaves."""
         if x.member is None or epoch_said(x) >= JOINING:
             return
-        static = x.asked["instance_id"] is not None
+        static = x.asked.get("instance_id") is not None
         if static:
             return  # It may leave for good, too.
         if epoch_said(x) == LEAVE:
@@ -65,5 +78,5 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
             yield Broken(
                 f"{member.name} was asked to stop and closed its connection without leaving its group",
                 (*course.told.rows, link.stopping, ending.seq),
-                "a ConsumerGroupHeartbeat of epoch -1, of a static member -2, before the connection is closed",
+                f"a {course.said.name} of epoch -1, of a static member -2, before the connection is closed",
             )

@@ -1,0 +1,141 @@
+"""Follow the share sessions of a connection as their client knows them (KIP-932): the epoch of the next request, and the records that it
+acquired and has not acknowledged.
+
+A session is followed on the connection that opened it, because its records are released when that connection ends. A member whose session
+was opened on another connection, or before the journal begins, has no session here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec import error_codes
+from groupmock_codec.acknowledge_types import RENEW
+from groupmock_codec.api_keys import SHARE_FETCH
+
+if TYPE_CHECKING:
+    from .subjects import Exchange, Json, Link
+
+OPENING, FINAL = 0, -1
+LARGEST_EPOCH: Final = 2**31 - 1
+BEGIN_ANEW: Final = {
+    error_codes.SHARE_SESSION_NOT_FOUND: "SHARE_SESSION_NOT_FOUND", error_codes.INVALID_SHARE_SESSION_EPOCH: "INVALID_SHARE_SESSION_EPOCH",
+}  # fmt: skip
+"""The errors after which a client opens a session anew."""
+REMEMBERED: Final = 1_000
+"""At most this many runs of records of one partition are remembered."""
+_NOTE: Final = "share sessions"
+Place = tuple[str, int]
+Run = tuple[int, int]
+
+
+class Records:
+    """The records of one partition that were delivered in a session. `held` has those that the client has not acknowledged, and `done`
+    those that it has, with the request. `unsure` is true if more was delivered than is remembered here."""
+
+    __slots__ = ("done", "held", "unsure")
+
+    def __init__(self) -> None:
+        self.held: list[Run] = []
+        self.done: list[tuple[Run, Exchange]] = []
+        self.unsure = False
+
+    def acquires(self, run: Run) -> None:
+        self.held = [*without(self.held, run), run]
+        self.done = [(part, x) for done, x in self.done for part in without([done], run)]
+        if len(self.held) + len(self.done) > REMEMBERED:
+            self.unsure, self.held, self.done = True, [], []
+
+    def acknowledges(self, run: Run, x: Exchange) -> None:
+        self.held = without(self.held, run)
+        self.done.append((run, x))
+
+
+class ShareSession:
+    """The share session of one member. `epoch` is that of its next request (None: unknown), and `told` the request whose answer says so."""
+
+    __slots__ = ("epoch", "records", "said", "told")
+
+    def __init__(self) -> None:
+        self.said: Exchange | None = None
+        self.epoch: int | None = None
+        self.told: Exchange | None = None
+        self.records: dict[Place, Records] = {}
+
+    def says(self, x: Exchange) -> None:
+        """Note that the client sent a request. Nothing is known of the next epoch before its answer."""
+        self.said, self.epoch, self.told = x, None, None
+        for place, run, types in acknowledged(x):
+            if RENEW not in types:
+                self.records.setdefault(place, Records()).acknowledges(run, x)
+
+    def hears(self, x: Exchange, answer: Json) -> None:
+        """Note that the client got the answer to a request."""
+        error, said = int(answer["error_code"]), int(x.asked["share_session_epoch"])
+        if self.said is x and error in BEGIN_ANEW:
+            self.epoch, self.told = OPENING, x
+        elif self.said is x and not error:
+            self.epoch, self.told = 1 if said == LARGEST_EPOCH else said + 1, x
+        for topic in answer["responses"] if x.key == SHARE_FETCH else ():
+            for row in topic["partitions"]:
+                for run in row["acquired_records"]:
+                    found = self.records.setdefault((str(topic["topic_id"]), int(row["partition_index"])), Records())
+                    found.acquires((int(run["first_offset"]), int(run["last_offset"])))
+
+
+def session_of(x: Exchange) -> ShareSession | None:
+    """Return the session that a ShareFetch or ShareAcknowledge belongs to, or None if it was not opened on this connection."""
+    found: ShareSession | None = _sessions(x.link).get(_key(x))
+    return found
+
+
+def says(x: Exchange) -> None:
+    """Note a ShareFetch or ShareAcknowledge."""
+    sessions, epoch = _sessions(x.link), int(x.asked["share_session_epoch"])
+    if epoch == OPENING:
+        sessions[_key(x)] = ShareSession()
+    session = sessions.get(_key(x))
+    if session is not None:
+        session.says(x)
+        if epoch == FINAL:
+            del sessions[_key(x)]
+
+
+def hears(x: Exchange, answer: Json) -> None:
+    """Note the answer to a ShareFetch or ShareAcknowledge."""
+    session = session_of(x)
+    if session is not None and int(x.asked["share_session_epoch"]) != FINAL:
+        session.hears(x, answer)
+
+
+def acknowledged(x: Exchange) -> Iterator[tuple[Place, Run, list[int]]]:
+    """Yield the acknowledgements in a request: partition, first and last offset, and their types."""
+    for topic in x.asked["topics"] or ():
+        for row in topic["partitions"]:
+            for batch in row["acknowledgement_batches"]:
+                place = str(topic["topic_id"]), int(row["partition_index"])
+                yield place, (int(batch["first_offset"]), int(batch["last_offset"])), list(batch["acknowledge_types"])
+
+
+def refused_in(x: Exchange, place: Place) -> bool:
+    """Return whether the answer refuses the request's acknowledgements in a partition, or all of them."""
+    if x.answer is None or x.error:
+        return True
+    name = "acknowledge_error_code" if x.key == SHARE_FETCH else "error_code"
+    rows = ((str(topic["topic_id"]), int(row["partition_index"]), row) for topic in x.answer["responses"] for row in topic["partitions"])
+    return any(int(row[name]) for topic_id, index, row in rows if (topic_id, index) == place)
+
+
+def without(runs: Iterable[Run], gone: Run) -> list[Run]:
+    """Return runs without the records of another one."""
+    parts = [part for first, last in runs for part in {(first, min(last, gone[0] - 1)), (max(first, gone[1] + 1), last)}]
+    return sorted(part for part in parts if part[0] <= part[1])
+
+
+def _sessions(link: Link) -> dict[tuple[str, str], ShareSession]:
+    return link.note(_NOTE, dict)
+
+
+def _key(x: Exchange) -> tuple[str, str]:
+    return str(x.asked["group_id"]), str(x.asked["member_id"])
