@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT
 
 from .generators import Failed
 from .join import SocketLink, compact, find_coordinator, request
@@ -113,6 +113,8 @@ class ConsumerMember:
 class ConsumerGroup:
     """A group whose members hold their connections open until `close`. `sent` counts their heartbeats."""
 
+    key = CONSUMER_GROUP_HEARTBEAT
+
     def __init__(self, endpoint: tuple[str, int], name: str, topic: str, count: int) -> None:
         find_coordinator(endpoint, name)
         self.name, self.topic = name, topic
@@ -126,7 +128,7 @@ class ConsumerGroup:
         with selectors.DefaultSelector() as selector:
             for number, each in enumerate(self.members):
                 selector.register(each.link.sock, selectors.EVENT_READ, number)
-                self._send(number, heartbeat(self.name, each.id, 0, self.topic, []))
+                self._send(number, self._joining(each))
             while not self.settled(partitions):
                 if time.monotonic() > began + seconds:
                     held = sum(each.partitions for each in self.members)
@@ -156,14 +158,25 @@ class ConsumerGroup:
             _, number = heapq.heappop(self._due)
             each = self.members[number]
             if not each.waits:
-                self._send(number, heartbeat(self.name, each.id, each.epoch))
+                self._send(number, self._again(each))
+
+    def _joining(self, member: ConsumerMember) -> bytes:
+        return heartbeat(self.name, member.id, 0, self.topic, [])
+
+    def _again(self, member: ConsumerMember) -> bytes:
+        """Return the body of a heartbeat that says nothing new."""
+        return heartbeat(self.name, member.id, member.epoch)
+
+    def _has(self, member: ConsumerMember) -> bytes:
+        """Return the body of a heartbeat that reports the member's partitions."""
+        return heartbeat(self.name, member.id, member.epoch, owned=member.owned)
 
     def _heard(self, number: int, answer: Answer) -> None:
         each = self.members[number]
         each.waits, each.epoch = False, answer.epoch
         if answer.owned is not None and answer.owned != each.owned:
             each.owned = answer.owned
-            self._send(number, heartbeat(self.name, each.id, each.epoch, owned=each.owned))
+            self._send(number, self._has(each))
         else:
             heapq.heappush(self._due, (time.monotonic() + answer.interval_ms / 1000, number))
 
@@ -172,15 +185,32 @@ class ConsumerGroup:
         self.members[number].waits = True
         self.sent += 1
         link.correlation += 1
-        frame = request(CONSUMER_GROUP_HEARTBEAT, VERSION, link.correlation, body, flexible=True)
+        frame = request(self.key, VERSION, link.correlation, body, flexible=True)
         link.sock.sendall(struct.pack(">i", len(frame)) + frame)
 
     def heartbeats(self) -> list[bytes]:
         """Return one heartbeat per member, which changes nothing in the group, without its length, as kload expects it."""
-        bodies = [heartbeat(self.name, each.id, each.epoch) for each in self.members]
-        return [request(CONSUMER_GROUP_HEARTBEAT, VERSION, 0, body, flexible=True) for body in bodies]
+        return [request(self.key, VERSION, 0, self._again(each), flexible=True) for each in self.members]
 
     def close(self) -> None:
         """Close the connections; the members stay in the group until their sessions run out."""
         for each in self.members:
             each.link.sock.close()
+
+
+class ShareGroup(ConsumerGroup):
+    """A share group (KIP-932), whose heartbeats report no partitions. Its members and answers are otherwise those of a consumer group."""
+
+    key = SHARE_GROUP_HEARTBEAT
+
+    def _joining(self, member: ConsumerMember) -> bytes:
+        return self._body(member, b"\x02" + compact(self.topic))
+
+    def _again(self, member: ConsumerMember) -> bytes:
+        return self._body(member, NULL)
+
+    _has = _again
+
+    def _body(self, member: ConsumerMember, names: bytes) -> bytes:
+        rack = NULL
+        return compact(self.name) + compact(member.id) + struct.pack(">i", member.epoch) + rack + names + b"\0"

@@ -56,11 +56,11 @@ class Settled:
     pause_ms: float
 
 
-def settled(bench: Bench, members: int) -> Settled:
-    """Measure one fresh server whose group joins at once."""
-    with product(members)(bench.cores) as server:
+def settled(bench: Bench, members: int, kind: str = "consumer", start: Start | None = None) -> Settled:
+    """Measure one fresh server whose group joins at once. `kind` is consumer or share."""
+    with (start or product(members))(bench.cores) as server:
         servers.calm(server)
-        asked = (server.host, server.port, server.pid, "storm", members, TOPIC, members)
+        asked = (server.host, server.port, server.pid, "storm", members, TOPIC, members, kind)
         words = ["-m", "benchmarks.workers.consumer_group", *map(str, asked)]
         with Watcher(bench.cores, "pause", str(server.pid)) as watcher:
             with pinned(bench.cores.load):
