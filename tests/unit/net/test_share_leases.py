@@ -10,9 +10,10 @@ from share_wire import ShareWire
 from groupmock.rig import KeptRows
 
 SCRIPT: list[tuple[str, Any]] = [
-    ("join", "anna"), ("beat", "anna"), ("beats", ("anna", 30)), ("sleep", 19_000), ("beats", ("anna", 2)), ("sleep", 19_000), ("beats", ("anna", 2)),
-    ("join", "ben"), ("beats", ("anna", 3)), ("beats", ("ben", 3)), ("grow", 4), ("beats", ("ben", 2)), ("beats", ("anna", 2)),
-    ("sleep", 10_000), ("beats", ("ben", 2)), ("sleep", 10_001), ("beats", ("ben", 5)), ("beats", ("anna", 1)), ("leave", "ben"),
+    ("join", "anna"), ("beat", "anna"), ("beats", ("anna", 30)), ("sleep", 19_000), ("beats", ("anna", 2)), ("sleep", 19_000),
+    ("beats", ("anna", 2)), ("join", "ben"), ("beats", ("anna", 3)), ("beats", ("ben", 3)), ("grow", 4), ("beats", ("ben", 2)),
+    ("beats", ("anna", 2)), ("sleep", 10_000), ("beats", ("ben", 2)), ("sleep", 10_001), ("beats", ("ben", 5)), ("beats", ("anna", 1)),
+    ("leave", "ben"),
 ]  # fmt: skip
 """Members settle, one is silent until its session ends, and what changes an answer comes between heartbeats that are alike."""
 
