@@ -17,6 +17,7 @@ from typing import Any
 from groupmock.rig.wire import Client, read_response, request
 from groupmock_codec import APIS
 from groupmock_codec.acknowledge_types import ACCEPT, RELEASE
+from groupmock_codec.api_keys import FETCH, SHARE_FETCH
 from groupmock_codec.messages import k00_produce as k00
 from groupmock_codec.messages import k01_fetch as k01
 from groupmock_codec.messages import k78_share_fetch as k78
@@ -27,7 +28,6 @@ from ..machine import cpu_seconds, resident_bytes
 
 GROUP, MEMBER = "bench", "member"
 BATCH = 100
-FETCH, SHARE_FETCH, FETCH_VERSION, SHARE_VERSION = 1, 78, 12, 2
 WHO = {"group_id": GROUP, "member_id": MEMBER}
 LIMITS = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 28, "max_records": 1_000_000, "batch_size": 1_000_000}
 WARM = 500
@@ -92,8 +92,8 @@ def main() -> None:
     rows = [k01.FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in range(partitions)]
     first = client.ask(1, 12, message(1, **of_fetch, session_epoch=0, topics=[k01.FetchTopic(topic=topic, partitions=rows)]))
     assert first.session_id
-    fetch = Repeated(client, FETCH, FETCH_VERSION, 1, **of_fetch, session_id=first.session_id)
-    share = Repeated(client, SHARE_FETCH, SHARE_VERSION, 1, **WHO, **LIMITS)
+    fetch = Repeated(client, FETCH, 12, 1, **of_fetch, session_id=first.session_id)
+    share = Repeated(client, SHARE_FETCH, 2, 1, **WHO, **LIMITS)
     told = {"fetch_us": cost(server, fetch, fetches), "share_us": cost(server, share, fetches)}
 
     for index in range(partitions):

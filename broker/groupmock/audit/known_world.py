@@ -213,8 +213,7 @@ class World(Repeating):
         if not x.delivered and x.answered is not None:
             x.link.troubled = x.answered
         if x.answer is not None and x.delivered:
-            heard = _HEARD.get(x.key)
-            if heard is not None:
+            if (heard := _HEARD.get(x.key)) is not None:
                 heard(self, x, x.answer)
         if group is not None:
             group.waiting -= 1
@@ -434,9 +433,6 @@ class World(Repeating):
             course.says(x.member, x)
         course.hears(x.member, x, answer)
 
-    def _shared(self, x: Exchange, answer: Json) -> None:
-        share_sessions.hears(x, answer)
-
     def _left(self, x: Exchange, answer: Json) -> None:
         assert x.group is not None
         for member_id, _ in leavers_of(x):
@@ -456,8 +452,7 @@ class World(Repeating):
         if answer["error_code"]:
             return
         served = {int(each["api_key"]): (int(each["min_version"]), int(each["max_version"])) for each in answer["api_keys"]}
-        if served != self._served:
-            self._served = served
+        self._served = self._served if served == self._served else served
         x.link.versions = self._served  # Connections share one dict, because most of them get the same answer.
 
 
@@ -469,8 +464,7 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     api_keys.LEAVE_GROUP: World._left,
     api_keys.CONSUMER_GROUP_HEARTBEAT: World._steered,
     api_keys.SHARE_GROUP_HEARTBEAT: World._steered,
-    api_keys.SHARE_FETCH: World._shared,
-    api_keys.SHARE_ACKNOWLEDGE: World._shared,
+    **dict.fromkeys(OF_SHARE_SESSIONS, lambda _, x, answer: share_sessions.hears(x, answer)),
     api_keys.METADATA: World._metadata,
     api_keys.API_VERSIONS: World._versions,
 }
