@@ -212,9 +212,8 @@ class World(Repeating):
                 member.alive = max(member.alive, x.answered)
         if not x.delivered and x.answered is not None:
             x.link.troubled = x.answered
-        if x.answer is not None and x.delivered:
-            if (heard := _HEARD.get(x.key)) is not None:
-                heard(self, x, x.answer)
+        if x.answer is not None and x.delivered and (heard := _HEARD.get(x.key)) is not None:
+            heard(self, x, x.answer)
         if group is not None:
             group.waiting -= 1
             self._over(group)
