@@ -207,7 +207,8 @@ def _expiries(facts: Facts) -> Sentence:
 
 
 def _amount(seconds: float) -> str:
-    return shown(round(seconds, 1) if seconds < 10 else round(seconds))
+    # With a digit after the point the amounts of the worst runs add up to their sum.
+    return shown(round(seconds, 1) if seconds < 100 else round(seconds))
 
 
 def _noun(seconds: float) -> str:
