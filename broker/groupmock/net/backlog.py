@@ -23,11 +23,12 @@ LOOK_AT_CLOCK_EVERY: Final = 8
 class Backlog:
     """Holds the answers of one driver that are not sent yet. `slice_us` is the longest stretch of answers between two turns of the
     running loop; None sends everything at once, for a driver without a loop. The driver sets `again`, which is called for the next
-    slice, and `broken`, which is called for an iterator that raised."""
+    slice, `broken`, which is called for an iterator that raised, and `done`, which is called after the last of several slices."""
 
     def __init__(self, slice_us: int | None) -> None:
         self.again: Callable[[], None] = _nobody
         self.broken: Callable[[Exception], None] = _nobody_minds
+        self.done: Callable[[], None] = _nobody
         self._slice_ns = None if slice_us is None else slice_us * 1000
         self.waiting: deque[Iterator[Reply]] = deque()
         self._next_slice: asyncio.Handle | None = None
@@ -89,6 +90,8 @@ class Backlog:
     def _turn(self) -> None:
         self._next_slice = None
         self.again()
+        if not self.waiting:
+            self.done()
 
 
 def _nobody() -> None:

@@ -88,6 +88,14 @@ class Tickets(dict[int, Call]):
             call.connection.call = None
         return call
 
+    def tidy(self) -> None:
+        """Free what many answers have left behind, because a dict keeps the room for all the entries that it ever had."""
+        from .trim import give_back  # An idle moment has imported this module already.
+
+        if not self:
+            self.clear()
+        give_back()
+
     def reopen(self, call: Call) -> None:
         """Treat an answered request as open again, so that its connection handles no other request yet."""
         self[call.ticket] = call.connection.call = call

@@ -124,6 +124,7 @@ class Driver:
         self._backlog = Backlog(limits.replies_slice_us) if backlog is None else backlog
         self._backlog.again = self._next_slice
         self._backlog.broken = partial(self._defect, "many answers")
+        self._backlog.done = self.tickets.tidy
         self._slices = Slices(limits.work_slice_us) if slices is None else slices
         self._slices.driven(core.go_on, self.perform, self._defect, partial(self.record.replayed, PAUSES), self.work_on)
         self._alarm = ClockAlarm(clock) if alarm is None else alarm
