@@ -18,7 +18,7 @@ from groupmock.journal.rows import ReplyRow
 from groupmock.rig.replay import CannotReplay, replay
 from groupmock.rig.wire import AsyncClient, Client
 from groupmock_codec import APIS, extras
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, SHARE_ACKNOWLEDGE, SHARE_FETCH, SHARE_GROUP_HEARTBEAT
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.extras import pip_install
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -118,6 +118,40 @@ def test_a_journal_of_a_consumer_group_of_stock_clients_replays(tmp_path):
     assert result.difference is None, result
     _, rows = read(path)
     assert sum(isinstance(row, ReplyRow) and row.api_key == CONSUMER_GROUP_HEARTBEAT for row in rows) > 10
+
+
+def work_in_a_share_group(broker: Broker) -> None:
+    """Let a worker accept, release and reject records, lose the lock of one that comes again, and leave."""
+    broker.configure_group("g", {"share.auto.offset.reset": "earliest"})
+    for number in range(4):
+        broker.produce("orders", b"%d" % number)
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "share.acknowledgement.mode": "explicit"}
+    worker = confluent_kafka.ShareConsumer(settings)
+    worker.subscribe(["orders"])
+    kinds = confluent_kafka.AcknowledgeType
+    done = 0
+    while done < 4:
+        messages = list(worker.poll(timeout=0.1))
+        if any(message.delivery_count() == 2 for message in messages):
+            broker.step(30)
+        for message in messages:
+            again = message.delivery_count() == 1 and message.offset() == 1
+            done += not again
+            worker.acknowledge(message, kinds.RELEASE if again else kinds.REJECT if message.offset() == 2 else kinds.ACCEPT)
+        worker.commit_sync()
+    worker.close()
+
+
+def test_a_journal_of_a_share_group_of_a_stock_client_replays(tmp_path):
+    path = tmp_path / "run.jsonl"
+    times = {"group.share.heartbeat.interval.ms": 50, "group.share.assignment.interval.ms": 0}
+    with Broker(topics={"orders": 1}, seed=5, journal=str(path), settings=times) as broker:
+        work_in_a_share_group(broker)
+    result = replay(path)
+    assert result.difference is None, result
+    _, rows = read(path)
+    asked = {row.api_key for row in rows if isinstance(row, ReplyRow)}
+    assert {SHARE_GROUP_HEARTBEAT, SHARE_FETCH, SHARE_ACKNOWLEDGE} <= asked
 
 
 def test_a_journal_that_was_cut_replays_as_far_as_it_goes(recorded, tmp_path):
