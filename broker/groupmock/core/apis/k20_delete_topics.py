@@ -100,18 +100,21 @@ def _wrong(cluster: Cluster, request: Request, turn: Turn, states: list[DeleteTo
         if times > 1:
             yield _invalid(None, topic_id, "Duplicate topic id.")
     denied: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
     # Whoever may do everything on the cluster may delete every topic (ControllerApis.deleteTopics).
     if not cluster.allows(request, DELETE, CLUSTER, CLUSTER_NAME):
         listed = [*names, *(name for name in map(cluster.topics.name_of, ids) if name is not None)]
         denied = cluster.denied(turn, request, DELETE, TOPIC, listed)
-    yield from _unknown(cluster, request, names, ids, denied)
+        # DELETE implies DESCRIBE, which a DENY takes away nevertheless.
+        hidden = cluster.denied(turn, request, DESCRIBE, TOPIC, (name for name in names if name not in denied))
+    yield from _unknown(cluster, request, names, ids, denied, hidden)
 
 
 def _unknown(
-    cluster: Cluster, request: Request, names: Counter[str], ids: Counter[bytes], denied: frozenset[str]
+    cluster: Cluster, request: Request, names: Counter[str], ids: Counter[bytes], denied: frozenset[str], hidden: frozenset[str]
 ) -> Iterable[DeletableTopicResult]:
-    """Yield the topics that do not exist, or that are `denied`. A topic by name whose existence the sender may not learn is denied as
-    well, and a topic by id is told without its name then (SEC-96)."""
+    """Yield the topics that do not exist, that are `denied`, or that are `hidden` from a sender who may delete them. A topic by name whose
+    existence the sender may not learn is denied as well, and a topic by id is told without its name then (SEC-96)."""
     topics, code = cluster.topics, error_codes.TOPIC_AUTHORIZATION_FAILED
     for topic_id, times in ids.items():
         if times == 1 and topics.name_of(topic_id) is None:
@@ -124,7 +127,7 @@ def _unknown(
         known = topics.topic_id(name)
         if times > 1:
             continue
-        if name in denied and (known is not None or not cluster.allows(request, DESCRIBE, TOPIC, name)):
+        if name in hidden or (name in denied and (known is not None or not cluster.allows(request, DESCRIBE, TOPIC, name))):
             yield _refused(name, ZERO_UUID, code, DENIED_TEXT[TOPIC])
         elif known is None:
             yield _refused(name, ZERO_UUID, error_codes.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)

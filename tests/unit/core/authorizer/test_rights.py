@@ -471,3 +471,10 @@ def test_topic_id_of_no_topic_fails_share_requests_under_an_authorizer(profile: 
     assert rig.ask(78, version, make(78, **SHARE_MEMBER, topics=nameless), principal=ALICE).error_code == -1
     asked = make(79, **SHARE_MEMBER, share_session_epoch=1, topics=nameless)
     assert rig.ask(79, version, asked, principal=ALICE).error_code == -1
+
+
+def test_topic_that_may_be_deleted_but_not_described_is_not_deleted() -> None:
+    rig = _rig(allow(DELETE, TOPIC, "*"), deny(DESCRIBE, TOPIC, "orders"), deny(DESCRIBE, TOPIC, "none"))
+    answer = rig.ask(20, 1, make(20, topic_names=["orders", "none", "unknown", "pay"]), principal=ALICE)
+    assert {each.name: each.error_code for each in answer.responses} == {"orders": 29, "none": 29, "unknown": 3, "pay": 0}
+    assert "orders" in rig.core.cluster.topics
