@@ -22,8 +22,8 @@ from ..guided.core_player import STEP_MS, CorePlayer
 Place = tuple[int, int]
 """A partition as the number of its topic and its index."""
 
-FULL: Final = 80
-"""The number of records in flight that is near the smallest limit."""
+FULL: Final = 30
+"""The number of records in flight from which on another batch may reach the smallest limit."""
 
 
 @dataclass

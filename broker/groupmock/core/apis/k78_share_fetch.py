@@ -143,7 +143,7 @@ def _session(cluster: Cluster, request: Request, asked: ShareFetchRequest, turn:
                 session.slots[slot] = name_of(topic.topic_id)
                 if epoch != INITIAL:
                     session.due.add(slot)
-    for forgotten in asked.forgotten_topics_data:
+    for forgotten in asked.forgotten_topics_data if epoch != INITIAL else ():
         for partition in forgotten.partitions:
             session.forget((forgotten.topic_id, partition))
     return session

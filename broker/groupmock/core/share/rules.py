@@ -24,6 +24,8 @@ EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 MOST_KEPT: Final = 1000
 """The rules of this many groups are kept. They are only kept to be found quickly."""
+LONGEST_KEPT: Final = 256
+"""Rules are not kept for a longer group id, because requests may name groups that do not exist, and ids have no limit."""
 
 
 class RecordRules(msgspec.Struct, frozen=True):
@@ -62,6 +64,8 @@ class RulesOfGroups:
         kept = self._kept.get(group_id)
         if kept is not None and kept[0] is own:
             return kept[1]
+        if len(group_id) > LONGEST_KEPT:
+            return self._read(group_id, node)
         if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
         rules = self._read(group_id, node)

@@ -17,6 +17,8 @@ from groupmock_codec.error_codes import error_name
 INITIAL: Final = 0
 FINAL: Final = -1
 INT_MAX: Final = 2**31 - 1
+MOST_NAME_BYTES: Final = 16 << 20
+"""The most characters that the names of the sessions of a node may have together. Kafka has no such limit."""
 Slot = tuple[bytes, int]
 """A partition of a session, by topic id and number."""
 
@@ -74,13 +76,15 @@ class ShareSessions:
         self._latest: dict[int, str] = {}
         """The group of the session that was opened on each connection last, which may be closed since."""
         self._count = 0
+        self._name_bytes = 0
 
     def __len__(self) -> int:
         return self._count
 
     @property
     def full(self) -> bool:
-        return self._count >= self.most
+        """True if no further session may be opened: there are as many as allowed, or their groups and members have very long names."""
+        return self._count >= self.most or self._name_bytes > MOST_NAME_BYTES
 
     def find(self, group_id: str, member_id: str) -> ShareSession | None:
         return self._sessions.get(group_id, {}).get(member_id)
@@ -106,6 +110,7 @@ class ShareSessions:
         self._opened.setdefault(connection, {})[group_id, member_id] = session
         self._latest[connection] = group_id
         self._count += 1
+        self._name_bytes += len(group_id) + len(member_id)
         return session
 
     def require(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
@@ -132,3 +137,4 @@ class ShareSessions:
         if not opened:
             del self._opened[session.connection]
         self._count -= 1
+        self._name_bytes -= len(session.group_id) + len(session.member_id)
