@@ -1,4 +1,4 @@
-"""What hostile members send is bounded, and forgotten with their connections."""
+"""The cost of hostile members is bounded, and is forgotten when their connections end."""
 
 from __future__ import annotations
 
