@@ -242,7 +242,7 @@ def _wait_for_records(author: SharesAuthor) -> None:
     author.member_sends(member, SHARE_FETCH, author.version(SHARE_FETCH), fields)
     if author.waits(member.name):
         for _ in range(rng.choice((0, 1, 1, 2))):
-            rng.choice((_produce, _produce, _transact, _acknowledge_beside))(author)
+            rng.choice((_produce, _produce, _transact, lambda author: _acknowledge(author, released=False)))(author)
         author.wait(WAIT_MS)
 
 
@@ -264,11 +264,6 @@ def _acknowledge(author: SharesAuthor, released: bool = True) -> None:
         "is_renew_ack": _renews(acknowledged) != (rng.random() < 0.03),
     }  # fmt: skip
     author.member_sends(member, SHARE_ACKNOWLEDGE, author.version(SHARE_ACKNOWLEDGE), fields)
-
-
-def _acknowledge_beside(author: SharesAuthor) -> None:
-    """Acknowledge records while another member waits, without releasing any."""
-    _acknowledge(author, released=False)
 
 
 def _renew(author: SharesAuthor) -> None:

@@ -63,6 +63,11 @@ class ShareFetch(msgspec.Struct, eq=False):
     refused: int = 0
 
     @property
+    def wants_records(self) -> bool:
+        """False if the fetch is answered at once without records, and no share partition is looked for (SG-175)."""
+        return self.max_records > 0 and self.max_bytes > 0
+
+    @property
     def places(self) -> list[tuple[str, int]]:
         """Return the partitions for which the fetch waits."""
         named = self.session.slots
@@ -89,7 +94,7 @@ class ShareFetches:
         """Answer the fetch now, or park it until there are records, an error appears, or its max wait is over."""
         places = fetch.places
         self._look_up(turn, fetch)
-        if fetch.max_records <= 0 or fetch.max_bytes <= 0 or self._crowded(places):
+        if not fetch.wants_records or self._crowded(places):
             self._finish(turn, fetch)
         elif not self._tried(turn, fetch):
             if fetch.deadline > turn.now:
@@ -199,10 +204,10 @@ class ShareFetches:
             if slot in fetch.rows:
                 continue
             partition = self._shares.reach(turn, session.node, session.group_id, slot, session.slots.get(slot))
-            if isinstance(partition, Unreachable):
-                fetch.rows[slot] = _failed(slot, partition)
-            else:
+            if not isinstance(partition, Unreachable):
                 fetch.found[slot] = partition
+            elif fetch.wants_records or partition.code in NOT_TRIED:
+                fetch.rows[slot] = _failed(slot, partition)
 
     def _enough(self, turn: Turn, fetch: ShareFetch, rules: RecordRules) -> list[Found] | None:
         """Return the partitions of the answer if they have the least number of bytes for it (DelayedShareFetch.tryComplete), or None.
@@ -268,7 +273,7 @@ class ShareFetches:
     def _acquire(self, turn: Turn, fetch: ShareFetch, rows: Rows, reads: list[Found], rules: RecordRules) -> list[SharePartition]:
         """Acquire records of the partitions that have some, and add a row for each partition that was looked at. Return the partitions of
         which bytes were read."""
-        if fetch.max_records <= 0 or fetch.max_bytes <= 0:
+        if not fetch.wants_records:
             return []
         sizes = {slot: size for read in reads for slot, size in self._sizes(turn, fetch, read, sum(map(len, reads)), rules)}
         left = fetch.max_records
