@@ -98,8 +98,7 @@ def _altered(
             if group is None:
                 group = cluster.groups.claim(turn, asked.group_id, ShareGroup, causes.share_offsets_altered(request.client_id))
                 assert group is not None, "no other group has the id"
-                if not turn.quirks.emptied_group_keeps_assignment_epoch:
-                    group.catch_up()
+                group.catch_up()
             _set(cluster, turn, group, topic.topic_name, found.topic_id, wanted)
         row = _refused(topic, error_codes.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED, frozenset(wanted))
         row.topic_id = found.topic_id
