@@ -60,7 +60,7 @@ class Group(ModernGroup[Member]):
     `initialized` has the partitions whose start offsets are stored, by topic id: only these are assigned. `initializing` has those that the
     background work is about to store in what `states` returns. In Kafka: ShareGroupStatePartitionMetadataInfo."""
 
-    __slots__ = ("initialized", "initializing", "states")
+    __slots__ = ("_rested_at", "initialized", "initializing", "states")
 
     states: Callable[[], States]
 
@@ -68,6 +68,7 @@ class Group(ModernGroup[Member]):
         super().__init__(home, group_id, partition, State.EMPTY, "share")
         self.initialized: dict[bytes, frozenset[int]] = {}
         self.initializing: dict[bytes, Initializing] = {}
+        self._rested_at = -1  # The epoch at which nothing was missing in the target, or -1.
         self.offsets = CommittedOffsets()
 
     @classmethod
@@ -94,14 +95,17 @@ class Group(ModernGroup[Member]):
     def awaits_target(self) -> bool:
         """True if partitions of a subscribed topic are initialised that the target lacks, or the other way round
         (GroupMetadataManager.initializedAssignmentPending)."""
-        if not self.members or not self.initialized:
+        # Every change of what is compared here is a new epoch. A large group would else compare all partitions at each heartbeat.
+        if not self.members or not self.initialized or self._rested_at == self.epoch:
             return False
         given: dict[bytes, frozenset[int]] = {}
         for target in self.targets.values():
             for topic_id, indexes in target.items():
                 given[topic_id] = given.get(topic_id, NONE) | frozenset(indexes)
         named = {self.home.topics.topic_id(name) for name in self.subscribers}
-        return any(given.get(topic_id, NONE) != indexes for topic_id, indexes in self.initialized.items() if topic_id in named)
+        awaits = any(given.get(topic_id, NONE) != indexes for topic_id, indexes in self.initialized.items() if topic_id in named)
+        self._rested_at = -1 if awaits else self.epoch
+        return awaits
 
     def enter(self, member: Member) -> None:
         """Add a member, also to the table of members, where it is before the target is computed (SG-57)."""
