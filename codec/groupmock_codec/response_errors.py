@@ -30,11 +30,15 @@ class ErrorCodes(msgspec.Struct, frozen=True):
     each: Callable[[Any], Iterator[tuple[str, int]]]
 
 
+def errors_title(message: type[Message], version: int) -> str:
+    return f"{message.__name__} v{version} errors"
+
+
 @cache
 def error_codes(message: type[Message], version: int) -> ErrorCodes:
     """Return the functions that find the error codes in messages of this class and version. Fields that the version lacks are ignored,
     because they are not sent."""
-    title = f"{message.__name__} v{version} errors"
+    title = errors_title(message, version)
     kept = kept_code(message.__module__)
     generated = kept.find(title)
     if generated is None:

@@ -15,6 +15,7 @@ from groupmock_codec.error_codes import UNSUPPORTED_VERSION
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
 from groupmock_codec.kept_code import kept_code
+from groupmock_codec.response_errors import error_codes, errors_title
 
 from ..journal.rows import NOT_SERVED, UNSERVED
 
@@ -117,14 +118,15 @@ class ApiCodec:
 
     @property
     def kept(self) -> bool:
-        """True if an earlier process has kept the code of both functions, so that they need not be compiled."""
+        """True if an earlier process has kept the code of all functions, so that they need not be compiled."""
         request, response = (codec.message for codec in (APIS[self.key].request, APIS[self.key].response))
-        titles = decoder_title(request, self.version, self._max_elements), encoder_title(response, self.version)
+        of_response = encoder_title(response, self.version), errors_title(response, self.version)
+        titles = decoder_title(request, self.version, self._max_elements), *of_response
         return all(title in kept_code(request.__module__) for title in titles)
 
     def warm_up(self) -> None:
-        """Compile the encoder and the decoder now, before a request needs them."""
-        for _ in (self.decode, self.encode):
+        """Compile the encoder, the decoder and the search for error codes now, before a request needs them."""
+        for _ in (self.decode, self.encode, error_codes(APIS[self.key].response.message, self.version)):
             pass
 
 
