@@ -247,9 +247,10 @@ class ShareFetches:
         if not fetch.session.closed and not self._holds_back(fetch):
             read = self._acquire(turn, fetch, rows, reads, rules)
         session = fetch.session
-        ordered = in_order(rows, session.slots, copied=interested)
+        shown = {slot for slot, row in rows.items() if fetch.epoch == INITIAL or row.records or row.error_code or slot in session.due}
+        # The order depends on all partitions that were looked at. An empty answer, which most are, needs none.
+        ordered = [slot for slot in in_order(rows, session.slots, copied=interested) if slot in shown] if len(shown) > 1 else [*shown]
         if fetch.epoch != INITIAL:
-            ordered = [slot for slot in ordered if rows[slot].records or rows[slot].error_code or slot in session.due]
             session.gave(slot for slot in ordered if rows[slot].records)
             session.due.difference_update(ordered)
             session.due.update(slot for slot in ordered if rows[slot].error_code)
