@@ -10,7 +10,7 @@ from typing import Final
 
 from groupmock_codec.units import NS_PER_S
 
-SELDOM_NS: Final = NS_PER_S
+SELDOM_NS: Final = NS_PER_S // 10
 """The least time between two calls of malloc_trim, which take longer the more memory the process has."""
 _release: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # Only glibc has malloc_trim.
 _last: list[int] = []
