@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -24,7 +24,7 @@ class ConfigError(ValueError):
     is 2."""
 
 
-class Address(msgspec.Struct, frozen=True):
+class Address(NamedTuple):
     """An address that clients are told to connect to. A port of None means the port on which the node listens."""
 
     host: str
