@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupmock.config.resolve import ConfigError, resolve
+from groupmock.config.resolve import Address, ConfigError, resolve
 from groupmock.control.start import start_control
 from groupmock.server.assembly import start
 from groupmock.server.running import CannotStart
@@ -161,5 +161,5 @@ def test_bad_settings_of_the_control_api(flags: dict[str, str], text: str) -> No
 def test_where_it_listens() -> None:
     assert resolve({}).control is None
     for text, address in (("0", ("127.0.0.1", 0)), ("localhost:8", ("localhost", 8)), ("[::1]:9", ("::1", 9))):
-        assert resolve({"control": text}).control == address
-    assert resolve({"control": "0.0.0.0:8", "token": "t"}).control == ("0.0.0.0", 8)
+        assert resolve({"control": text}).control == Address(*address)
+    assert resolve({"control": "0.0.0.0:8", "token": "t"}).control == Address("0.0.0.0", 8)

@@ -57,7 +57,7 @@ def test_a_stored_start_offset_never_goes_back() -> None:
 def test_deliveries_of_a_limit_of_five_are_throttled_from_the_third_on(share: ShareRig) -> None:
     share.produce(8)
     alice = share.session("alice")
-    sizes = []
+    sizes: list[int] = []
     for _ in range(4):
         runs = alice.take(P0) if not sizes else alice.take()
         sizes.append(sum(last - first + 1 for first, last, _ in runs))
