@@ -73,7 +73,7 @@ def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if asked.share_session_epoch == FINAL or asked.is_renew_ack:
         turn.reply(request.ticket, ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms, responses=by_topic({}, answers)))
         return
-    missing = any(name is None or name not in cluster.topics for name in session.slots.values())
+    missing = any(name is None or name not in cluster.topics for name in set(session.slots.values()))
     if missing and turn.quirks.unknown_share_topic_fails_fetch:
         turn.reply(request.ticket, ShareFetchResponse(error_code=error_codes.UNKNOWN_SERVER_ERROR))
         return

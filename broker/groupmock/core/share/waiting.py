@@ -216,23 +216,24 @@ class ShareFetches:
         acquirable = self._acquirable(fetch, rules)
         if not acquirable or self._holds_back(fetch):
             return None
-        unknown = {slot: partition for slot, partition in acquirable.items() if partition.known_at != partition.states.next_offset()}
-        outside = any(partition.out_of_range for partition in acquirable.values())
-        for partition in unknown.values():
-            if not partition.out_of_range:
-                partition.known_at = partition.states.next_offset()
-        reads = [{slot: partition for slot, partition in acquirable.items() if slot not in unknown}, unknown]
-        if outside:
-            return reads
         pinned = turn.quirks.stable_offset_within_log
-        share, there = fetch.max_bytes // len(acquirable), 0
-        for partition in acquirable.values():
-            offset, end = partition.states.next_offset(), partition.readable_to(rules, pinned)
-            if offset > end:
-                return reads  # An open transaction begins before the offset, which Kafka takes for a later segment.
-            available = partition.log.available(offset, end)
-            there += min(available, max(share, 1)) if available else 0
-        return reads if there >= min(fetch.min_bytes, fetch.max_bytes) else None
+        unknown: Found = {}
+        share, there, certain = max(fetch.max_bytes // len(acquirable), 1), 0, False
+        for slot, partition in acquirable.items():
+            offset, log = partition.states.next_offset(), partition.log
+            in_range = log.start <= offset <= log.end
+            if partition.known_at != offset:
+                unknown[slot] = partition
+                if in_range:
+                    partition.known_at = offset
+            end = partition.readable_to(rules, pinned)
+            if not in_range or offset > end:
+                certain = True  # The offset may be behind an open transaction, and Kafka takes it for one of a later segment.
+            elif offset < end:
+                there += min(log.available(offset, end), share)
+        if not certain and there < min(fetch.min_bytes, fetch.max_bytes):
+            return None
+        return [{slot: partition for slot, partition in acquirable.items() if slot not in unknown}, unknown]
 
     def _holds_back(self, fetch: ShareFetch) -> bool:
         return self._shares.crowded or fetch.session.group_id in self._shares.held
@@ -244,7 +245,7 @@ class ShareFetches:
             self._unpark(turn, fetch)
         interested = any(slot not in fetch.rows or fetch.rows[slot].error_code not in NOT_TRIED for slot in fetch.slots)
         rows, read = dict(fetch.rows), list[SharePartition]()
-        if not fetch.session.closed and not self._holds_back(fetch):
+        if not fetch.session.closed and not self._holds_back(fetch) and not self._is_idle(turn, fetch, reads, rules):
             read = self._acquire(turn, fetch, rows, reads, rules)
         session = fetch.session
         shown = {slot for slot, row in rows.items() if fetch.epoch == INITIAL or row.records or row.error_code or slot in session.due}
@@ -256,6 +257,14 @@ class ShareFetches:
             session.due.update(slot for slot in ordered if rows[slot].error_code)
         turn.reply(fetch.ticket, self._response(fetch, rows, ordered, rules))
         self._try_others(turn, read)
+
+    @staticmethod
+    def _is_idle(turn: Turn, fetch: ShareFetch, reads: list[Found], rules: RecordRules) -> bool:
+        """True if the answer is empty, as most answers are: it names no partition, and no partition has anything to be read."""
+        if fetch.epoch == INITIAL or fetch.rows or fetch.session.due:
+            return False
+        pinned = turn.quirks.stable_offset_within_log
+        return not any(partition.gives(rules, pinned) for read in reads for partition in read.values())
 
     def _try_others(self, turn: Turn, partitions: list[SharePartition]) -> None:
         """Try the parked fetches of a group that may get what a fetch has left of the partitions that it has read, such as records that
