@@ -11,11 +11,12 @@ import msgspec
 from groupmock.journal.rows import ROWS
 from groupmock.rounds import name_of
 from groupmock.story.teller import StoryTeller
-from groupmock.story.words import count, seconds
+from groupmock.story.words import count, rebalances_text, seconds
 
 from .play import PRODUCER, RUNNER, Missed, Row, Sizes
 
 DISMISS: Final = "dismiss"
+NONE_YET: Final = rebalances_text(0, 0)
 """The name of the demo's step in which all members leave."""
 INDENT: Final = " " * 11
 ARRIVALS: Final = {
@@ -43,10 +44,10 @@ class Tour:
         self._teller = StoryTeller(group, told=lambda _, line: self._lines.append(line.text))
 
     @property
-    def rounds(self) -> int:
-        """Count the rebalances that have begun."""
+    def rebalances(self) -> str:
+        """Return how often the group has rebalanced so far."""
         tale = self._teller.tale(self.group)
-        return tale.tally.causes.total() if tale is not None else 0
+        return rebalances_text(tale.tally.first_joins, tale.tally.causes.total()) if tale is not None else NONE_YET
 
     def owned(self, name: str) -> list[int]:
         """Return the partitions of the members with this client name."""
@@ -95,7 +96,7 @@ class Tour:
         if lost := self.produced - len(self.readers):
             raise Missed(f"{lost} of {self.produced} records were never read")
         yield ""
-        yield f"{self.produced} records were produced and every one was read, in {self.rounds} rounds."
+        yield f"{self.produced} records were produced and every one was read, in {self.rebalances}."
         twice = [names for names in self.readers.values() if len(names) > 1]
         of_the_killed = Counter(name for names in twice for name in names[:1] if name in self.killed)
         for name, number in of_the_killed.items():
@@ -142,7 +143,7 @@ class Tour:
             yield from ("", "--- Everybody goes home ---")
 
     def _titled(self, title: str, *text: str) -> Iterator[str]:
-        if self.rounds:
+        if self.rebalances != NONE_YET:
             yield self._so_far()
         yield from ("", f"--- {title} ---", *(f"    {line}" for line in text))
 

@@ -74,7 +74,7 @@ def test_a_round_is_told_with_its_cause_its_leader_and_its_outcome() -> None:
     ):  # fmt: skip
         assert piece in text
     assert UUID not in text
-    assert (one.owned("ada"), one.owned("ben"), one.rounds) == ([0, 2], [1], 1)
+    assert (one.owned("ada"), one.owned("ben"), one.rebalances) == ([0, 2], [1], "the first join and no rebalance")
 
 
 def test_what_a_member_gained_is_marked() -> None:
@@ -103,7 +103,7 @@ def test_a_plan_that_did_not_come_makes_another_round_of_the_same_rebalance() ->
     dealt_late = "ada#0f3c, which led generation 1, had not brought the assignments (SyncGroup) after 4000 ms"
     assert f"5.000  rebalance: it sent no SyncGroup; {dealt_late}" in lines
     assert any(line.startswith("7.000  generation 2 after 7000 ms") for line in lines)
-    assert one.rounds == 2
+    assert one.rebalances == "1 rebalance"
 
 
 def test_other_groups_are_not_told() -> None:
@@ -123,7 +123,7 @@ def test_records_that_came_twice_are_counted_with_why() -> None:
     told(one, produced, delivered("ben", 0, 5), client("ben", "killed"), delivered("ada", 4, 9), delivered("cleo", 9, 9))
     assert list(one.reckoning()) == [
         "",
-        "10 records were produced and every one was read, in 0 rounds.",
+        "10 records were produced and every one was read, in no rebalance.",
         "Read twice: 2 records that ben had read but not yet committed when it was killed;",
         "whoever got its partitions began again at its last commit.",
         "Read twice: 1 record because a round came between reading and committing.",
@@ -145,7 +145,7 @@ def test_the_tour_is_told_to_its_end() -> None:
         lines = told(one, *play(TOUR, sizes(), protocol, stage).rows)
     text = "\n".join([*lines, *one.reckoning()])
     titles = [f"--- {each[0]} ---" for each in ARRIVALS.values()]
-    for piece in (*titles, "--- ben crashes (kill -9) ---", "--- cleo leaves in good order ---", "in 4 rounds"):
+    for piece in (*titles, "--- ben crashes (kill -9) ---", "--- cleo leaves in good order ---", "in the first join and 3 rebalances"):
         assert text.count(piece) == 1, text
     for piece in ("Until ben's session ends, 3 s after", "  kill -9 ben", "its session expired, nothing was heard of it for 3000 ms"):
         assert piece in text

@@ -56,7 +56,7 @@ def test_a_panel_says_what_moved_and_how_long_nobody_owned() -> None:
     pen.at(NS_PER_S).row("close", connection=2, by="client", reason="the client closed")
     pen.at(3 * NS_PER_S).round("tea", 2, SWAPPED, "leader m1 rejoined", step=0)
     found = ownership_maps(pen.rows)["tea"]
-    assert Panel("tea", found).told == (2, 4, 4.0)
+    assert Panel("tea", found).told == (1, 4, 4.0)
     words = " ".join("".join(each.itertext()) for each in ElementTree.fromstring(pictured([Panel("Tea & <b>", found)])).iter(f"{SVG}text"))
-    assert "Tea & <b> 2 rebalances moved 4 partitions; without an owner: 4.0 partition-seconds" in words
+    assert "Tea & <b> 1 rebalance moved 4 partitions; without an owner: 4.0 partition-seconds" in words
     assert "4 moved" in words and "orders/3" in words

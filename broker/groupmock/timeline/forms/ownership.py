@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from groupmock_codec.units import NS_PER_S
 
 from ...rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED, OwnershipMap, Span
+from ...story.words import count
 from ...text.printable import one_line
 from ..signs import HUES, PATTERNS
 from ..words import by_number, clock_text, step_of
@@ -166,9 +167,9 @@ class _Sheet:
     def _panel(self, panel: Panel, y: float) -> tuple[float, list[str]]:
         rebalances, moved, unowned = panel.told
         told = (
-            f"{rebalances} rebalances moved "
+            f"{count(rebalances, 'rebalance')} moved "
             + ("an unknown number of" if moved is None else f'<tspan class="n">{moved}</tspan>')
-            + " partitions; "
+            + (" partition; " if moved == 1 else " partitions; ")
         )
         told += f'without an owner: <tspan class="r">{unowned:.1f} partition-seconds</tspan>'
         about = f' <tspan class="s q">{_plain(panel.about)}</tspan>' if panel.about else ""
