@@ -81,6 +81,7 @@ class BigState:
             )))  # fmt: skip
             wires.append(wire)
         self.rig.sleep(1)
+        self.work_off()
         group = self.rig.core.cluster.groups.find(BIG)
         assert group is not None
         shares = [SyncGroupRequestAssignment(member_id=each, assignment=bytes(50)) for each in group.members]
@@ -90,6 +91,7 @@ class BigState:
             group_id=BIG, generation_id=group.generation, member_id=group.leader_id or "",
             group_instance_id=group.members[group.leader_id or ""].group_instance_id, assignments=shares,
         )))  # fmt: skip
+        self.work_off()
         assert str(group.state) == STABLE, group.state
         return [group.static_members[instance] for instance in self.instances]
 

@@ -75,7 +75,7 @@ class Tickets(dict[int, Call]):
         self.counters = Counters() if counters is None else counters
 
     def open(self, call: Call) -> None:
-        """Give the request a ticket and make its connection wait for the answer. Its connection waits for the answer from now on."""
+        """Give the request a ticket. Its connection waits for the answer from now on."""
         counters, key = self.counters, call.codec.key
         counters.handled = call.ticket = ticket = counters.handled + 1
         counters.requests[key] = counters.requests.get(key, 0) + 1
