@@ -92,13 +92,12 @@ class ShareFetches:
 
     def serve(self, turn: Turn, fetch: ShareFetch) -> None:
         """Answer the fetch now, or park it until there are records, an error appears, or its max wait is over."""
-        places = fetch.places
         self._look_up(turn, fetch)
-        if not fetch.wants_records or self._crowded(places):
+        if not fetch.wants_records or (self._by_partition and self._crowded(fetch.places)):
             self._finish(turn, fetch)
         elif not self._tried(turn, fetch):
             if fetch.deadline > turn.now:
-                self._park(turn, fetch, places)
+                self._park(turn, fetch, fetch.places)
             else:
                 self._finish(turn, fetch)
 
@@ -186,7 +185,15 @@ class ShareFetches:
             turn.reply(fetch.ticket, ShareFetchResponse(error_code=fetch.refused))
             return
         rules = self._rules(fetch)
-        self._answer(turn, fetch, [self._acquirable(fetch, rules)], rules)
+        self._answer(turn, fetch, [] if self._is_idle(turn, fetch, rules) else [self._acquirable(fetch, rules)], rules)
+
+    @staticmethod
+    def _is_idle(turn: Turn, fetch: ShareFetch, rules: RecordRules) -> bool:
+        """True if the answer is empty, as most answers are: it names no partition, and no partition has anything to be read."""
+        if fetch.epoch == INITIAL or fetch.rows or fetch.session.due:
+            return False
+        pinned = turn.quirks.stable_offset_within_log
+        return not any(partition.gives(rules, pinned) for partition in fetch.found.values())
 
     def _rules(self, fetch: ShareFetch) -> RecordRules:
         return self._shares.rules_of(fetch.session.group_id, fetch.session.node)
@@ -245,7 +252,7 @@ class ShareFetches:
             self._unpark(turn, fetch)
         interested = any(slot not in fetch.rows or fetch.rows[slot].error_code not in NOT_TRIED for slot in fetch.slots)
         rows, read = dict(fetch.rows), list[SharePartition]()
-        if not fetch.session.closed and not self._holds_back(fetch) and not self._is_idle(turn, fetch, reads, rules):
+        if not fetch.session.closed and not self._holds_back(fetch):
             read = self._acquire(turn, fetch, rows, reads, rules)
         session = fetch.session
         shown = {slot for slot, row in rows.items() if fetch.epoch == INITIAL or row.records or row.error_code or slot in session.due}
@@ -257,14 +264,6 @@ class ShareFetches:
             session.due.update(slot for slot in ordered if rows[slot].error_code)
         turn.reply(fetch.ticket, self._response(fetch, rows, ordered, rules))
         self._try_others(turn, read)
-
-    @staticmethod
-    def _is_idle(turn: Turn, fetch: ShareFetch, reads: list[Found], rules: RecordRules) -> bool:
-        """True if the answer is empty, as most answers are: it names no partition, and no partition has anything to be read."""
-        if fetch.epoch == INITIAL or fetch.rows or fetch.session.due:
-            return False
-        pinned = turn.quirks.stable_offset_within_log
-        return not any(partition.gives(rules, pinned) for read in reads for partition in read.values())
 
     def _try_others(self, turn: Turn, partitions: list[SharePartition]) -> None:
         """Try the parked fetches of a group that may get what a fetch has left of the partitions that it has read, such as records that
