@@ -146,8 +146,9 @@ def _ids(fields: tuple[str, ...], name: str, key_type: int) -> Callable[[Facts],
 
 
 class Facts:
-    """One call as the conditions of rules see it. `now` is in ns of the run. Facts from messages and cluster, beyond the header, are read
-    on first use and only once, because most rules need few. At stage connect there is no request, and rules read none of its facts."""
+    """The facts of one call that conditions of rules ask for. `now` is in ns of the run. Facts from messages and cluster, beyond the
+    header, are read on first use and only once, because most rules need few. At stage connect there is no request, and rules read none of
+    its facts."""
 
     def __init__(
         self,
@@ -245,7 +246,7 @@ class Facts:
 
     @cached_property
     def role(self) -> str | None:
-        """Leader or follower: the role of the request's members in their group."""
+        """Return "leader" or "follower", the role of the request's members in their group, or None if it has none of them."""
         group = self.group
         if group is None:
             return None

@@ -95,7 +95,7 @@ class Backlog:
 
 
 def _nobody() -> None:
-    """Do nothing: the callback until a driver uses this backlog."""
+    """Do nothing, as the callback until a driver uses this backlog."""
 
 
 def _nobody_minds(defect: Exception) -> None:

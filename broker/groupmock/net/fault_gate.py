@@ -92,7 +92,7 @@ class FaultGate(Generic[C]):
         self.registry = RuleRegistry(served, dice_of(seed), unable)
 
     def command(self, command: Command, now: int) -> None:
-        """Change the fault rules: write one row, then let requests continue that no rule delays any longer. Nothing has changed if it
+        """Change the fault rules, write one row, and let requests continue that no rule delays any longer. Nothing has changed if it
         raises BadPlan or UnknownRule."""
         done = change(self.registry, command)
         recorded = command if done.names is None else Command(command.name, {**command.arguments, "names": done.names})

@@ -1,4 +1,4 @@
-"""Answer heartbeats quickly: within a generation those of a member are byte-identical except for the correlation id.
+"""Answers heartbeats quickly, because within a generation those of a member are byte-identical except for the correlation id.
 
 The lease. If the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes only the session timer (rule H7 of
 docs/kafka/group-protocol.md), its `Reply` has a `Lease` with the group, the member and the group's epoch. The same holds for a

@@ -22,8 +22,8 @@ Acknowledgements = Mapping[Partition, Sequence[tuple[int, int, int | Sequence[in
 
 
 class ShareSession:
-    """One member's share session on one node. `epoch` is that of its next request, and `held` what it got last: by partition, the runs of
-    first offset, last offset and delivery count."""
+    """The share session of one member on one node. `epoch` is that of its next request, and `held` what it got last: by partition, the runs
+    of first offset, last offset and delivery count."""
 
     def __init__(self, rig: CoreRig, group: str, member_id: str, *, node: int = 1, connection: str | None = None, version: int = 2) -> None:
         self.rig, self.group, self.member_id, self.node, self.version = rig, group, member_id, node, version

@@ -42,7 +42,7 @@ def short_name(member_id: str, called: str | None = None) -> str:
 
 @dataclass(slots=True)
 class Generation:
-    """A generation: the members that joined it, the partitions that each said it owned, the leader's assignments, and who received them.
+    """A generation has the members that joined it, the partitions that each said it owned, the leader's assignments, and who got them.
 
     `began` is the time of the leader's answer to JoinGroup, which shows every member's claims. `planned` is the time when the leader's plan
     was accepted, or None if it never was. `told` maps members to their partitions in the plan; the coordinator answers members without an

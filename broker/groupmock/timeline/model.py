@@ -271,7 +271,7 @@ class Source(msgspec.Struct, omit_defaults=True):
 
 
 class Topics(msgspec.Struct, array_like=True):
-    """Partitions of one topic: the index of the topic in `Timeline.topics`, and the partition numbers."""
+    """Partitions of one topic, as the index of the topic in `Timeline.topics` and the partition numbers."""
 
     topic: int
     numbers: list[int]

@@ -1,4 +1,4 @@
-"""Lay a picture out: rows of items, with the sign, the label and the words of each item. Times stay times, because a page can be zoomed.
+"""Lays a picture out in rows of items, with the sign, the label and the words of each item. Times stay times, because a page can be zoomed.
 
 The SVG form and the page's script (`assets`) draw a scene, and add only the scale of time.
 """

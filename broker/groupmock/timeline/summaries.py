@@ -26,7 +26,7 @@ RIGHT: Final = ". Right: "
 
 @dataclass(slots=True)
 class Tally:
-    """Equal events: the first one, their number, and how many each process had."""
+    """The first one of equal events, their number, and how many each process had."""
 
     first: Event
     number: int = 0

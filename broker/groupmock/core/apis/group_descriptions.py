@@ -43,8 +43,8 @@ D = TypeVar("D", bound=Described)
 
 
 class Kind(NamedTuple, Generic[D]):
-    """One of the two APIs. `cost` is the work for the partitions of a group, `topics_of` names the topics in a described group, and `name`
-    is for Kafka's error message."""
+    """The differences between the two APIs. `cost` is the work for the partitions of a group, `topics_of` names the topics in a described
+    group, and `name` is for Kafka's error message."""
 
     name: str
     of: type[Any]

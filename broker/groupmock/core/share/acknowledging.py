@@ -44,7 +44,7 @@ class RequestFailed(Exception):
 
 
 class Acknowledgement(NamedTuple):
-    """One type for the offsets from `first` to `last`."""
+    """The offsets from `first` to `last` are acknowledged with one type."""
 
     first: int
     last: int

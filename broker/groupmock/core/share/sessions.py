@@ -1,4 +1,4 @@
-"""Keeps share sessions: the partitions that a member fetches on one node, and the epoch that its next request must have.
+"""Keeps the share sessions of nodes. A session has the partitions that a member fetches there, and the epoch of its next request.
 
 A session belongs to a group and a member id, of which nothing else need exist. It ends with a request of epoch -1, or with the connection
 that opened it. In Kafka: ShareSessionCache, ShareSessionContext.

@@ -49,8 +49,8 @@ class Stored(msgspec.Struct):
     runs: list[Run] = []
 
     def write(self, states: RecordStates, leader_epoch: int) -> None:
-        """Write the state: the start offset has not moved yet, but the changed records count as done. A smaller start offset than the
-        stored one is not taken (ShareCoordinatorShard.generateShareStateRecord)."""
+        """Write the state before its start offset moves; the changed records count as done already. A start offset that is smaller than
+        the stored one is not taken (ShareCoordinatorShard.generateShareStateRecord)."""
         if states.start >= self.start_offset:
             self.done = max(states.done, self.done) if states.start == self.start_offset else states.done
             self.start_offset = states.start

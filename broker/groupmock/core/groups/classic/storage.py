@@ -72,7 +72,7 @@ def _text(value: str | None) -> int:
 
 
 def unload(turn: Turn, group: Group) -> None:
-    """Unload the group: refuse parked requests with NOT_COORDINATOR (16), a JoinGroup with its member id, and stop every timer
+    """Unload the group, which refuses parked requests with NOT_COORDINATOR (16), a JoinGroup with its member id, and stops every timer
     (SERVER-49)."""
     for member in group.members.values():
         sessions.end(turn, group, member.member_id)
