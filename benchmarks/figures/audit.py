@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-
-from .. import servers
 from ..bench import Bench
-from ..generators import Failed
-from ..machine import pinned
 from ..targets import TARGETS
+from ..worker import report_of
 
 KEYS = tuple(key for key in TARGETS if key.startswith("audit."))
 ROWS = 1_000_000
@@ -18,12 +12,7 @@ QUICK = 50_000
 
 
 def measured(bench: Bench) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.workers.audit_rows", str(int(bench.scaled(ROWS, QUICK))), "1"]
-    with pinned(bench.cores.server):
-        done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Failed(f"the audit's worker exited {done.returncode}: {done.stderr[-500:]}")
-    readings: dict[str, float] = json.loads(done.stdout)
+    readings: dict[str, float] = report_of("audit_rows", int(bench.scaled(ROWS, QUICK)), 1, core=bench.cores.server)
     return readings
 
 

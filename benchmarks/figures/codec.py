@@ -4,15 +4,11 @@ kafka-python 3."""
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
-import sys
 
-from .. import servers
 from ..bench import Bench
-from ..generators import Failed, Missing
-from ..machine import pinned
+from ..generators import Missing
 from ..targets import TARGETS
+from ..worker import report_of
 
 KEYS = tuple(key for key in TARGETS if key.startswith("codec."))
 MEMBERS = 1000
@@ -20,12 +16,7 @@ MEMBERS = 1000
 
 def measured(bench: Bench) -> dict[str, dict[str, float]]:
     """Return microseconds by codec and direction, from one fresh process."""
-    command = [sys.executable, "-m", "benchmarks.workers.codec", str(MEMBERS), str(bench.scaled(1.5, 0.2))]
-    with pinned(bench.cores.server):
-        done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Failed(f"the codec worker exited {done.returncode}: {done.stderr[-500:]}")
-    readings: dict[str, dict[str, float]] = json.loads(done.stdout)
+    readings: dict[str, dict[str, float]] = report_of("codec", MEMBERS, bench.scaled(1.5, 0.2), core=bench.cores.server)
     return readings
 
 

@@ -6,6 +6,8 @@ rebalanced, or if the server ended later than two seconds after SIGTERM. Where k
 
 from __future__ import annotations
 
+from functools import partial
+
 from .. import servers
 from ..bench import Bench
 from ..generators import Failed, Missing
@@ -23,7 +25,7 @@ def run(bench: Bench) -> None:
     for _ in range(1 if bench.quick else min(bench.repeat, 3)):
         worst: dict[str, float] = {}
         for case in CASES:
-            readings = bench.quiet.take(lambda case=case: measured(case, bench.cores, seconds))
+            readings = bench.quiet.take(partial(measured, case, bench.cores, seconds))
             if readings["callbacks"] or not readings["whole"]:
                 raise Failed(f"{case}: stock members were rebalanced ({readings})")
             if readings["sigterm_s"] > END_WITHIN_S:

@@ -7,7 +7,6 @@ core; Kafka and the load share the other one, as they would without a proxy. soc
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -27,6 +26,7 @@ from ..generators import Failed, Load, RunningServer, rate_of
 from ..join import Group, join, write_payloads
 from ..machine import pinned
 from ..targets import TARGETS
+from ..worker import report_of
 
 KEYS = tuple(key for key in TARGETS if key.startswith("proxy."))
 HEARTBEATS = {"proxy.heartbeats.1": Load(1, 1), "proxy.heartbeats.100": Load(100, 1)}
@@ -96,13 +96,8 @@ def _joined(server: RunningServer, members: int) -> Group:
 
 def worked(bench: Bench, server: RunningServer, what: str) -> float:
     """Run a worker against the server and return the rate that the worker reports."""
-    command = [sys.executable, "-m", "benchmarks.workers.proxy", what, server.host, str(server.port), str(bench.scaled(3.0, 0.5))]
-    there = {**servers.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
-    with pinned(bench.cores.load):
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=there, cwd=servers.ROOT)
-    if done.returncode:
-        raise Failed(f"{what}: {done.stderr.strip()[-300:]}")
-    return float(json.loads(done.stdout)["rate"])
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return float(report_of("proxy", what, server.host, server.port, bench.scaled(3.0, 0.5), core=bench.cores.load, more=path)["rate"])
 
 
 def run(bench: Bench) -> None:

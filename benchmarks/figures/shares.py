@@ -6,18 +6,16 @@ All settings but the size of the group are Kafka's defaults. CPU is that of the 
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from contextlib import AbstractContextManager
 
 from .. import servers
 from ..bench import Bench
 from ..consumer_group import ShareGroup
-from ..generators import Failed, Load, RunningServer
+from ..generators import Load, RunningServer
 from ..join import Joined
-from ..machine import Cores, pinned
+from ..machine import Cores
 from ..targets import TARGETS
+from ..worker import report_of
 from .consumers import SECONDS, TOPIC, settled
 from .heartbeats import Start, members_of, rate, tell
 
@@ -50,12 +48,8 @@ def fetched(bench: Bench, *words: object) -> dict[str, float]:
     """Return what the worker that fetches records of a share group reports about one fresh server. Raises Failed."""
     with product(PARTITIONS)(bench.cores) as server:
         servers.calm(server)
-        command = [sys.executable, "-m", "benchmarks.workers.share_fetch", *map(str, (server.host, server.port, server.pid, TOPIC, *words))]
-        with pinned(bench.cores.load):
-            done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Failed(f"the worker exited {done.returncode}: {done.stderr[-500:]}")
-    readings: dict[str, float] = json.loads(done.stdout)
+        where = (server.host, server.port, server.pid, TOPIC)
+        readings: dict[str, float] = report_of("share_fetch", *where, *words, core=bench.cores.load)
     return readings
 
 

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .. import servers
@@ -147,7 +148,7 @@ def _round(bench: Bench, members: int, backwards: bool) -> None:
         "floor": lambda: storm(bench, members, floor),
         "warm": lambda: storm(bench, members),
         "cold": lambda: storm(bench, members, cold=True),
-        **{name: lambda name=name: storm(bench, members, *PEERS[name]) for name in sorted(bench.peers & PEERS.keys())},
+        **{name: partial(storm, bench, members, *PEERS[name]) for name in sorted(bench.peers & PEERS.keys())},
     }
     cpu_us: dict[str, float] = {}
     for side in reversed(sides) if backwards else sides:

@@ -3,42 +3,29 @@ until it is drawn first, and the frames per second while a user zooms."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from .. import browser, servers
+from .. import browser
 from ..bench import Bench
-from ..generators import Failed
-from ..machine import pinned
 from ..targets import TARGETS
+from ..worker import report_of
 
 KEYS = tuple(key for key in TARGETS if key.startswith("timeline."))
 MEMBERS, QUICK, SECONDS = 240, 20, 600
 ZOOMED_S, ZOOMED_QUICK_S = 10, 1
 
 
-def readings(words: list[str]) -> dict[str, float]:
-    """Return the measurements of one fresh process. Raises Failed if it fails."""
-    command = [sys.executable, "-m", *words]
-    done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Failed(f"{words[0]} exited {done.returncode}: {done.stderr[-500:]}")
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
-
-
 def drawn(bench: Bench, page: Path) -> dict[str, float]:
     """Measure how long groupmock takes to write the page."""
-    with pinned(bench.cores.server):
-        return readings(["benchmarks.workers.timeline_page", str(int(bench.scaled(MEMBERS, QUICK))), str(SECONDS), str(page)])
+    readings: dict[str, float] = report_of("timeline_page", int(bench.scaled(MEMBERS, QUICK)), SECONDS, page, core=bench.cores.server)
+    return readings
 
 
 def zoomed(bench: Bench, page: Path) -> dict[str, float]:
     """Measure the frames per second while the page zooms. A browser is many processes, so it has all cores."""
-    return readings(["benchmarks.workers.timeline_frames", str(page), str(bench.scaled(ZOOMED_S, ZOOMED_QUICK_S))])
+    readings: dict[str, float] = report_of("timeline_frames", page, bench.scaled(ZOOMED_S, ZOOMED_QUICK_S))
+    return readings
 
 
 def run(bench: Bench) -> None:

@@ -17,7 +17,7 @@ PARTITIONS = 100
 TRIES = 5
 
 
-def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
+def joined(name: str, members: int, topics: int, alike: bool) -> float:
     """Return the CPU time of computing one target assignment, the least of several attempts. Members that are not alike subscribe to one
     half of the topics each."""
     dice = random.Random(1)
@@ -33,13 +33,13 @@ def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
         )
         for _ in range(members + 1)
     ]
-    targets = at_once(assign(assignor, group[:-1], known, alike=alike))
+    targets = at_once(assign(ASSIGNORS[name], group[:-1], known, alike=alike))
     for member in group[:-1]:
         member.target = targets[member.member_id]
     taken = []
     for _ in range(TRIES):
         begin = time.process_time()
-        at_once(assign(assignor, group, known, alike=alike))
+        at_once(assign(ASSIGNORS[name], group, known, alike=alike))
         taken.append(time.process_time() - begin)
     return min(taken) * 1e3
 

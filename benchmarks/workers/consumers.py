@@ -32,9 +32,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 def specs(client: str, count: int, bootstrap: str, topic: str) -> list[MemberSpec]:
     """Return the settings with which each consumer starts."""
-    times = {"heartbeat_ms": 3000, "commit_ms": 5000, "metadata_ms": 300_000}
-    where = {"bootstrap": bootstrap, "group": "settle", "topics": (topic,)}
-    return [MemberSpec(name=f"{client}-{number}", **where, **times, **DEFAULTS[client]) for number in range(count)]
+    alike: dict[str, Any] = {"heartbeat_ms": 3000, "commit_ms": 5000, "metadata_ms": 300_000, "group": "settle", "topics": (topic,)}
+    return [MemberSpec(name=f"{client}-{number}", bootstrap=bootstrap, **alike, **DEFAULTS[client]) for number in range(count)]
 
 
 class Holdings:

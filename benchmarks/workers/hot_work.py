@@ -30,7 +30,7 @@ try:
     from groupmock.core.identity import ApiRange, Identity, Node
 except ImportError:  # An older build has `Cluster` in the place of `core_of`.
     from groupmock.core.cluster import ApiRange, Identity, Node  # type: ignore[no-redef,attr-defined]
-    from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef,assignment]
+    from groupmock.core.cluster import Cluster as core_of  # type: ignore[assignment]
 
 JOIN, HEARTBEAT, SYNC, PRODUCE, FETCH = (11, 5), (12, 3), (14, 3), (0, 9), (1, 11)
 RESPONSE_HEADER = 8  # The length and the correlation id of a response take 8 bytes.

@@ -96,8 +96,10 @@ class Member:
     def join(self) -> JoinGroupRequest:
         """Return a JoinGroup whose metadata is always different, so that it causes a rebalance."""
         protocols = [JoinGroupRequestProtocol(name="range", metadata=self.generation.to_bytes(8, "big", signed=True) * 8)]
-        times = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000}
-        return JoinGroupRequest(group_id=self.group, member_id=self.member_id, protocol_type="bench", protocols=protocols, **times)
+        return JoinGroupRequest(
+            group_id=self.group, member_id=self.member_id, protocol_type="bench", protocols=protocols, session_timeout_ms=30_000,
+            rebalance_timeout_ms=30_000,
+        )  # fmt: skip
 
     def sync(self) -> SyncGroupRequest:
         """Return a SyncGroup without assignments, because nobody reads them."""

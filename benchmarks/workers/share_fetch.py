@@ -113,7 +113,7 @@ def main() -> None:
     told["batches_bytes"] = (resident_bytes(server) - before) / got
     types = [ACCEPT, RELEASE] * (records // 2)
     for index in range(partitions):
-        done = k79.AcknowledgementBatch(first_offset=0, last_offset=records - 1, acknowledge_types=types)
+        done = k78.AcknowledgementBatch(first_offset=0, last_offset=records - 1, acknowledge_types=types)
         row = k79.AcknowledgePartition(partition_index=index, acknowledgement_batches=[done])
         topics = [k79.AcknowledgeTopic(topic_id=topic_id, partitions=[row])]
         answer = client.ask(79, 2, message(79, **WHO, share_session_epoch=share.epoch, topics=topics))

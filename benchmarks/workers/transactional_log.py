@@ -22,7 +22,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
@@ -98,7 +98,7 @@ class Logs:
 
 def produced(topic: str, producer: int = -1, sequence: int = 0) -> ProduceRequest:
     """Return a request with one record, which belongs to a transaction if a producer is named."""
-    who: dict[str, int] = {}
+    who: dict[str, Any] = {}
     if producer >= 0:
         who = {"producer_id": producer, "producer_epoch": 0, "base_sequence": sequence, "attributes": TRANSACTIONAL}
     data = PartitionProduceData(index=0, records=encode_batch([NewRecord(value=bytes(100), timestamp=1)], **who))
