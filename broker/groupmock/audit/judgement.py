@@ -43,5 +43,6 @@ NO_TIMES: Final = NotJudged("the journal does not show when answers were written
 IN_SESSION: Final = NotJudged("a Fetch in a session does not name all partitions that it reads")
 UNNAMED: Final = NotJudged("the journal does not show the name that belongs to a topic id")
 OWN_REASON: Final = NotJudged("the client may have had a reason that the journal does not show")
+MANY_RECORDS: Final = NotJudged("the client held more runs of records of a partition than are remembered")
 Judgement = Kept | Broken | NotJudged
 Judgements = Iterator[Judgement]

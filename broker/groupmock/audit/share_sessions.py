@@ -7,12 +7,15 @@ was opened on another connection, or before the journal begins, has no session h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import RENEW
 from groupmock_codec.api_keys import SHARE_FETCH
+
+from ..rounds.record_runs import Run, without
 
 if TYPE_CHECKING:
     from .subjects import Exchange, Json, Link
@@ -27,29 +30,34 @@ REMEMBERED: Final = 1_000
 """At most this many runs of records of one partition are remembered."""
 _NOTE: Final = "share sessions"
 Place = tuple[str, int]
-Run = tuple[int, int]
 
 
 class Records:
     """The records of one partition that were delivered in a session. `held` has those that the client has not acknowledged, and `done`
-    those that it has, with the request. `unsure` is true if more was delivered than is remembered here."""
+    those that it has acknowledged last, with the request; `forgot` says that there were more. `unsure` is true if the client held more
+    runs than are remembered here."""
 
-    __slots__ = ("done", "held", "unsure")
+    __slots__ = ("_highest", "done", "forgot", "held", "unsure")
 
     def __init__(self) -> None:
         self.held: list[Run] = []
-        self.done: list[tuple[Run, Exchange]] = []
-        self.unsure = False
+        self.done: deque[tuple[Run, Exchange]] = deque(maxlen=REMEMBERED)
+        self.forgot = self.unsure = False
+        self._highest = -1
 
     def acquires(self, run: Run) -> None:
-        self.held = [*without(self.held, run), run]
-        self.done = [(part, x) for done, x in self.done for part in without([done], run)]
-        if len(self.held) + len(self.done) > REMEMBERED:
-            self.unsure, self.held, self.done = True, [], []
+        self.held = [*without(self.held, [run]), run]
+        if run[0] <= self._highest:
+            again = ((part, x) for done, x in self.done for part in without([done], [run]))
+            self.done = deque(again, maxlen=REMEMBERED)
+        if len(self.held) > REMEMBERED:
+            self.unsure, self.held = True, []
 
     def acknowledges(self, run: Run, x: Exchange) -> None:
-        self.held = without(self.held, run)
+        self.held = without(self.held, [run])
+        self.forgot = self.forgot or len(self.done) == REMEMBERED
         self.done.append((run, x))
+        self._highest = max(self._highest, run[1])
 
 
 class ShareSession:
@@ -125,12 +133,6 @@ def refused_in(x: Exchange, place: Place) -> bool:
     name = "acknowledge_error_code" if x.key == SHARE_FETCH else "error_code"
     rows = ((str(topic["topic_id"]), int(row["partition_index"]), row) for topic in x.answer["responses"] for row in topic["partitions"])
     return any(int(row[name]) for topic_id, index, row in rows if (topic_id, index) == place)
-
-
-def without(runs: Iterable[Run], gone: Run) -> list[Run]:
-    """Return runs without the records of another one."""
-    parts = [part for first, last in runs for part in {(first, min(last, gone[0] - 1)), (max(first, gone[1] + 1), last)}]
-    return sorted(part for part in parts if part[0] <= part[1])
 
 
 def _sessions(link: Link) -> dict[tuple[str, str], ShareSession]:

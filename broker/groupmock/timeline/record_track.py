@@ -3,13 +3,14 @@ became of those that it did not accept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import structs
 
 from ..journal.rows import NoteRow
 from ..rounds import Partition
+from ..rounds.record_runs import Run, joined, without
 from ..story.record_lines import ACKNOWLEDGED, ACQUIRED, RELEASED, TIMES, runs_text
 from ..story.words import shortened, text
 from .model import Possession, RecordEvent, RecordLane
@@ -33,7 +34,7 @@ class RecordTrack:
     def __init__(self) -> None:
         self.left_out = 0
         self._lanes: dict[tuple[Partition, str], RecordLane] = {}
-        self._held: dict[tuple[Partition, str], list[tuple[int, int]]] = {}
+        self._held: dict[tuple[Partition, str], list[Run]] = {}
         self._changes = 0
 
     def note(self, row: NoteRow) -> None:
@@ -45,15 +46,16 @@ class RecordTrack:
         key = place, member
         if self._changes >= MOST or (key not in self._lanes and len(self._lanes) >= MOST_LANES):
             self.left_out += 1
-            self._held.pop(key, None)
+            if self._held.pop(key, None):
+                _end(self._lanes[key], row.t)  # What the member has from now on is not known.
             return
         self._changes += 1
         lane = self._lanes.setdefault(key, RecordLane(f"{text(place[0])}/{place[1]}", member))
         before = self._held.get(key, [])
         if row.what == ACQUIRED:
-            held = _joined([*before, *((run[0], run[1]) for run in fields["records"])])
+            held = joined([*before, *fields["records"]])
         else:
-            held = _without(before, [run for what in GONE for run in fields.get(what, ())])
+            held = without(before, [run for what in GONE for run in fields.get(what, ())])
         self._held[key] = held
         self._changed(lane, row.t, before, held)
         lane.events += _events(row)
@@ -73,8 +75,7 @@ class RecordTrack:
         """Forget everything that ended before a time (ns)."""
         for key, lane in [*self._lanes.items()]:
             kept = len(lane.spans) + len(lane.events)
-            lane.spans = [each for each in lane.spans if each.until is None or each.until >= before]
-            lane.events = [each for each in lane.events if each.at >= before]
+            lasting_records([lane], before)
             self._changes -= min(self._changes, kept - len(lane.spans) - len(lane.events))
             if not lane.spans and not lane.events:
                 del self._lanes[key]
@@ -84,13 +85,18 @@ class RecordTrack:
     def _changed(lane: RecordLane, at: int, before: Runs, held: Runs) -> None:
         if list(before) == list(held):
             return
-        if lane.spans and lane.spans[-1].until is None:
-            lane.spans[-1].until = max(at, lane.spans[-1].since)
-            if lane.spans[-1].until == lane.spans[-1].since:
-                lane.spans.pop()
+        _end(lane, at)
         if held:
             number = sum(last - first + 1 for first, last in held)
             lane.spans.append(Possession(at, None, number, runs_text(held)))
+
+
+def _end(lane: RecordLane, at: int) -> None:
+    """End the present possession of records, and drop one that took no time."""
+    if lane.spans and lane.spans[-1].until is None:
+        lane.spans[-1].until = max(at, lane.spans[-1].since)
+        if lane.spans[-1].until == lane.spans[-1].since:
+            lane.spans.pop()
 
 
 def _events(row: NoteRow) -> Iterator[RecordEvent]:
@@ -111,25 +117,6 @@ def _events(row: NoteRow) -> Iterator[RecordEvent]:
     for runs in (fields.get("exhausted"), fields.get("archived")):
         if runs:
             yield RecordEvent(at, ARCHIVED, f"{runs_text(runs)} archived", f"{runs_text(runs)} archived without being accepted", reason)
-
-
-def _joined(runs: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
-    """Return runs in order, neighbours as one."""
-    found: list[tuple[int, int]] = []
-    for first, last in sorted((run[0], run[1]) for run in runs):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(last, found[-1][1])
-        else:
-            found.append((first, last))
-    return found
-
-
-def _without(runs: list[tuple[int, int]], gone: Runs) -> list[tuple[int, int]]:
-    """Return runs without the records of others."""
-    for run in gone:
-        parts = [((first, min(last, run[0] - 1)), (max(first, run[1] + 1), last)) for first, last in runs]
-        runs = [part for both in parts for part in dict.fromkeys(both) if part[0] <= part[1]]
-    return runs
 
 
 def lasting_records(lanes: list[RecordLane], begin: int) -> list[RecordLane]:

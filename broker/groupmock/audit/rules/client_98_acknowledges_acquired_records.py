@@ -6,10 +6,11 @@ from typing import ClassVar
 
 from groupmock_codec.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
 
-from ..judgement import TROUBLED
+from ...rounds.record_runs import Run, without
+from ..judgement import MANY_RECORDS, TROUBLED
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..share_example import HEADER, JOINED, OPENED, SESSION, accepts
-from ..share_sessions import Records, Run, acknowledged, refused_in, session_of, without
+from ..share_sessions import Records, acknowledged, refused_in, session_of
 from ..subjects import Exchange
 
 
@@ -51,10 +52,9 @@ O: Produce v9 acks=-1 topic_data=[put($t1, 0, records("a", "b", "c"))] -> 0
         for place, run, _ in acknowledged(x):
             records = session.records.get(place) or Records()
             if records.unsure:
+                yield MANY_RECORDS
                 continue
-            missing = [run]
-            for held in records.held:
-                missing = [part for each in missing for part in without([each], held)]
+            missing = without([run], records.held)
             if not missing:
                 yield KEPT
                 continue
@@ -62,14 +62,15 @@ O: Produce v9 acks=-1 topic_data=[put($t1, 0, records("a", "b", "c"))] -> 0
             if before is not None and (not before.heard or x.link.lossy):
                 yield TROUBLED
             else:
-                yield self._broken(x, place, missing[0], before)
+                yield self._broken(x, place, missing[0], before, records.forgot)
 
-    def _broken(self, x: Exchange, place: tuple[str, int], run: Run, before: Exchange | None) -> Broken:
+    def _broken(self, x: Exchange, place: tuple[str, int], run: Run, before: Exchange | None, forgot: bool) -> Broken:
         first, last = run
         named = f"{self.world.topic_names.get(place[0], 'a topic')}/{place[1]}"
         records = f"record {first}" if first == last else f"records {first} to {last}"
         if before is None:
-            return Broken(f"{x.who} acknowledged {records} of {named}, which its session never acquired", (x.seq,), "nothing about it")
+            how = "which its session did not have" if forgot else "which its session never acquired"
+            return Broken(f"{x.who} acknowledged {records} of {named}, {how}", (x.seq,), "nothing about it")
         how = "whose acknowledgement was refused" if refused_in(before, place) else "which it had acknowledged already"
         return Broken(f"{x.who} acknowledged {records} of {named}, {how}", (*before.rows, x.seq), "one acknowledgement for each delivery")
 
