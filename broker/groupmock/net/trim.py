@@ -12,16 +12,19 @@ from groupmock_codec.units import NS_PER_S
 
 SELDOM_NS: Final = NS_PER_S // 10
 """The least time between two calls of malloc_trim, which take longer the more memory the process has."""
+LONGEST_NS: Final = NS_PER_S // 200
+"""A call that took longer is the last one, because nobody is served meanwhile. (For 200 MB it takes 3 ms, for 800 MB 11 ms.)"""
+NEVER: Final = sys.maxsize
 _release: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # Only glibc has malloc_trim.
-_last: list[int] = []
+_clock: Final = time.monotonic_ns
+_not_before: list[int] = [0]
 
 
-def give_back(now: int | None = None) -> bool:
-    """Give free memory back to the system, and return whether that was done: it is done seldom, and only where malloc_trim(3) exists.
-    `now` is the time of the monotonic clock in ns."""
-    now = time.monotonic_ns() if now is None else now
-    if _release is None or (_last and now - _last[0] < SELDOM_NS):
+def give_back() -> bool:
+    """Give free memory back to the system, and return whether that was done: it is done seldom, and only where malloc_trim(3) exists."""
+    began = _clock()
+    if _release is None or began < _not_before[0]:
         return False
-    _last[:] = [now]
     _release(0)
+    _not_before[0] = NEVER if _clock() - began > LONGEST_NS else began + SELDOM_NS
     return True

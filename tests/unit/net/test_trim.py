@@ -9,33 +9,54 @@ import pytest
 
 from groupmock.net import trim
 from groupmock.net.call import Tickets
-from groupmock.net.trim import SELDOM_NS, give_back
+from groupmock.net.trim import LONGEST_NS, SELDOM_NS, give_back
+
+
+class Library:
+    """Stands for the C library and the clock. A call of malloc_trim takes `takes` ns."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.now, self.takes = 5, 1
+
+    def release(self, pad: int) -> None:
+        self.calls.append(pad)
+        self.now += self.takes
 
 
 @pytest.fixture(autouse=True)
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the arguments of the calls of malloc_trim."""
-    made: list[int] = []
-    monkeypatch.setattr(trim, "_release", made.append)
-    monkeypatch.setattr(trim, "_last", [])
-    return made
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    found = Library()
+    monkeypatch.setattr(trim, "_release", found.release)
+    monkeypatch.setattr(trim, "_clock", lambda: found.now)
+    monkeypatch.setattr(trim, "_not_before", [0])
+    return found
 
 
-def test_the_tickets_of_many_requests_leave_no_room_behind(calls: list[int]) -> None:
+def test_the_tickets_of_many_requests_leave_no_room_behind(library: Library) -> None:
     tickets = Tickets()
     tickets.update({number: cast(Any, None) for number in range(10_000)})
     while tickets:
         tickets.popitem()
     before = sys.getsizeof(tickets)
     tickets.tidy()
-    assert (sys.getsizeof(tickets) < before / 100, calls) == (True, [0])
+    assert (sys.getsizeof(tickets) < before / 100, library.calls) == (True, [0])
 
 
-def test_memory_is_given_back_once_in_a_while(calls: list[int]) -> None:
-    assert [give_back(now) for now in (5, 6, 5 + SELDOM_NS, 6 + SELDOM_NS)] == [True, False, True, False]
-    assert calls == [0, 0]
+def test_memory_is_given_back_once_in_a_while(library: Library) -> None:
+    done = []
+    for library.now in (5, 7, 5 + SELDOM_NS, 7 + SELDOM_NS):
+        done.append(give_back())
+    assert (done, library.calls) == ([True, False, True, False], [0, 0])
+
+
+def test_no_memory_is_given_back_after_a_call_that_took_long(library: Library) -> None:
+    library.takes = LONGEST_NS + 1
+    assert give_back()
+    library.now += 1000 * SELDOM_NS
+    assert not give_back()
 
 
 def test_a_library_without_the_function_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trim, "_release", None)
-    assert not give_back(0)
+    assert not give_back()
