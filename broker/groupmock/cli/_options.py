@@ -41,26 +41,24 @@ def plain_arguments(words: list[str]) -> SimpleNamespace | None:
     """Return what argparse would make of the words if each is one of these flags in full or the value after it, or None for other words,
     which argparse has to look at."""
     flags = {f"--{option.name}": option for option in OPTIONS}
-    values: dict[str, str | bool | list[str] | None] = {option.name.replace("-", "_"): None for option in OPTIONS}
-    sets: list[str] = []
-    values |= {"sets": sets, "config": None}
+    values: dict[str, str | bool | None] = dict.fromkeys((option.name.replace("-", "_") for option in OPTIONS), None) | {"config": None}
+    lists: dict[str, list[str]] = {"sets": []}
     rest = iter(words)
     for word in rest:
-        option = flags.get(word)
+        option, name = flags.get(word), word.removeprefix("--").replace("-", "_")
         if option is not None and not option.metavar:
-            values[option.name.replace("-", "_")] = True
+            values[name] = True
             continue
         value = next(rest, "-")
         if value.startswith("-") or (option is None and word not in ("--set", "--config")):
             return None
         if word == "--set":
-            sets.append(value)
-        elif option is None or not option.many:
-            values[word.removeprefix("--").replace("-", "_")] = value
+            lists["sets"].append(value)
+        elif option is not None and option.many:
+            lists.setdefault(name, []).append(value)
         else:
-            kept = values[word.removeprefix("--").replace("-", "_")]
-            values[word.removeprefix("--").replace("-", "_")] = [*kept, value] if isinstance(kept, list) else [value]
-    return SimpleNamespace(**values)
+            values[name] = value
+    return SimpleNamespace(**{**values, **lists})
 
 
 def resolve_arguments(arguments: argparse.Namespace | SimpleNamespace, **defaults: object) -> Config:
