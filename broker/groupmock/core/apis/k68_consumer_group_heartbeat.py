@@ -15,7 +15,7 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 
 from ..authorizer.acl import DESCRIBE, GROUP, READ, TOPIC
 from ..budget import OverBudget, Ration, fitting
-from ..groups import causes
+from ..groups import causes, reconciling
 from ..groups.classic.type import ClassicGroup
 from ..groups.consumer import beat, heartbeat, subscription, timing
 from ..groups.consumer.beat import Beat
@@ -83,7 +83,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         said = msgspec.structs.replace(said, member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
         instances = () if turn.quirks.full_group_refuses_known_instances else found.static_members
-        beat.check_room(found.members, instances, said, turn.settings.group_consumer_max_size)
+        reconciling.check_room("consumer", found.members, instances, said, turn.settings.group_consumer_max_size)
     known = None if group is None else beat.sender(group, said)
     matcher = subscription.matcher_of(turn, group, cluster.topics, said.regex) if said.regex else None
     _check_size(turn, group, said)

@@ -7,13 +7,14 @@ and get...MemberOrThrow that follow it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
+from .. import reconciling
 from ..refused import Refused
 from .group import Group, Member
 from .orders import Spot
@@ -102,56 +103,9 @@ def _invalid(text: str) -> Refused:
     return Refused(error_codes.INVALID_REQUEST, text)
 
 
-def check_room(members: Mapping[str, object], instances: Collection[str], beat: Beat, most: int) -> None:
-    """Refuse the heartbeat of a new member if the group is full, whatever its epoch is (CG-99). `instances` are the instance ids that may
-    come back with any member id. Raises Refused."""
-    if len(members) >= most and beat.member_id not in members and beat.group_instance_id not in instances:
-        raise Refused(error_codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
-
-
 def sender(group: Group, beat: Beat) -> Member | None:
-    """Return the member that sent the heartbeat, or None for a new member that joins. Raises Refused, also if the member may not send this
-    epoch.
-
-    A static member that omits its instance id is served like a dynamic one, and stays static (CG-91)."""
-    if beat.group_instance_id is not None:
-        member = _of_instance(group, beat, beat.group_instance_id)
-    else:
-        member = group.members.get(beat.member_id)
-        if member is None and beat.epoch != JOINING:
-            raise Refused(error_codes.UNKNOWN_MEMBER_ID, f"Member {beat.member_id} is not a member of group {beat.group_id}.")
-    if member is not None and beat.epoch >= 0:
-        _check_epoch(member, beat)
-    return member
-
-
-def _of_instance(group: Group, beat: Beat, instance: str) -> Member | None:
-    holder = group.static_members.get(instance)
-    if beat.epoch != JOINING:
-        if holder is None:
-            raise Refused(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {instance} is unknown.")
-        if holder != beat.member_id:
-            text = f"Static member {beat.member_id} with instance id {instance} was fenced by member {holder}."
-            raise Refused(error_codes.FENCED_INSTANCE_ID, text)
-        return group.members[holder]
-    known = None if holder is None else group.members[holder]
-    if known is not None and known.epoch != AWAY and known.classic is None:
-        text = (
-            f"Static member {beat.member_id} with instance id {instance} cannot join the group "
-            f"because the instance id is owned by {holder} member."
-        )
-        raise Refused(error_codes.UNRELEASED_INSTANCE_ID, text)
-    # A static member that is away, or uses the classic protocol, is replaced by any member id, even by its own (CG-93, CG-188).
-    return group.members.get(beat.member_id) if known is None else None
-
-
-def _check_epoch(member: Member, beat: Beat) -> None:
-    """Check the member epoch of a heartbeat. A higher one is refused. A lower one is accepted from a member that lost an answer, which
-    its owned partitions show (CG-40), and 0 always, because it is a new beginning (CG-39)."""
-    if beat.epoch > member.epoch:
-        raise _fenced("greater", member, beat)
-    if 0 < beat.epoch < member.epoch and (beat.epoch != member.previous_epoch or not _owns_no_more(beat, member)):
-        raise _fenced("smaller", member, beat)
+    """Return the member that sent the heartbeat, or None for a new member that joins. Raises Refused (`reconciling.sender`)."""
+    return reconciling.sender("consumer", group, beat, _owns_no_more)
 
 
 def _owns_no_more(beat: Beat, member: Member) -> bool:
@@ -159,11 +113,3 @@ def _owns_no_more(beat: Beat, member: Member) -> bool:
     if beat.owned is None or not beat.owned <= member.assigned.keys():
         return False
     return beat.claimed <= {topic for topic, _ in member.assigned}
-
-
-def _fenced(how: str, member: Member, beat: Beat) -> Refused:
-    text = (
-        f"The consumer group member has a {how} member epoch ({beat.epoch}) than the one known by the group coordinator ({member.epoch}). "
-        "The member must abandon all its partitions and rejoin."
-    )
-    return Refused(error_codes.FENCED_MEMBER_EPOCH, text)

@@ -14,11 +14,12 @@ import msgspec
 
 from ...timers import Timer
 from ...work import at_once
-from ..modern import ModernGroup
+from ..modern import SubscribedGroup
 from ..offsets.committed import CommittedOffsets
+from ..reconciling import ReconcilingGroup
 from .assignors import Effort, stored
 from .orders import Held, MemberTable, Spot
-from .states import JOINING, Progress, State
+from .states import AWAY, JOINING, Progress, State
 
 if TYPE_CHECKING:
     from ...re2j.matching import Matcher
@@ -84,6 +85,11 @@ class Member(msgspec.Struct, eq=False, gc=False):
     former_instances: tuple[str, ...] = ()
 
     @property
+    def gives_way(self) -> bool:
+        """True if a member with another id may take the member's instance id now."""
+        return self.epoch == AWAY or self.classic is not None
+
+    @property
     def instances(self) -> tuple[str, ...]:
         """Return the member's present and former instance ids, all of which identify this member."""
         return self.former_instances if self.group_instance_id is None else (self.group_instance_id, *self.former_instances)
@@ -97,7 +103,7 @@ class Resolved(msgspec.Struct, frozen=True):
     made: int
 
 
-class Group(ModernGroup[Member]):
+class Group(ReconcilingGroup[Member, "Target"], SubscribedGroup[Member]):
     """The data of a consumer group; `type.ConsumerGroup` adds the methods that groups of any type have.
 
     `holders` maps each partition to the member that has it, assigned or revoking. `restless` has the members that have not reached the
@@ -134,6 +140,9 @@ class Group(ModernGroup[Member]):
         """Return an empty group whose group epoch is 1."""
         return cls(home, group_id, partition)
 
+    def speaks_classic(self, member: Member) -> bool:
+        return member.classic is not None
+
     def subscription_of(self, member: Member) -> frozenset[str]:
         """Return the topic names to which the member subscribes, including the matches of its regular expression."""
         resolved = self.resolved.get(member.regex) if member.regex else None
@@ -151,18 +160,6 @@ class Group(ModernGroup[Member]):
 
     def matched_names(self) -> bool:
         return bool(self.resolved)
-
-    def present(self) -> str:
-        """Return the state that follows from the group's epochs and members (ConsumerGroup.maybeUpdateGroupState)."""
-        if not self.members:
-            return State.EMPTY
-        if self.generation > self.assignment_epoch:
-            return State.ASSIGNING
-        return State.RECONCILING if self.restless else State.STABLE
-
-    def at_rest(self, member: Member) -> bool:
-        """True if the member has reached its target assignment."""
-        return member.epoch == self.assignment_epoch and member.progress is Progress.STABLE
 
     def last_resolved(self) -> Resolved | None:
         """Return the last resolution of one of the group's regular expressions, because all of them are resolved at the same time."""
@@ -301,18 +298,6 @@ class Group(ModernGroup[Member]):
         member.assigned, member.revoking = assigned, revoking or NOTHING
         self._hold(member)
         self.epoch += 1
-
-    def assign(self, targets: dict[str, Target], now: int, assignor: str) -> None:
-        """Store the target assignment that was computed for the present group epoch. No member has reached it yet."""
-        assert self.assignment_epoch < self.generation
-        self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, assignor
-        self.restless = set(self.members)
-        self.epoch += 1
-
-    def watch(self, member: Member) -> None:
-        """Add the member to `restless`, the members that have not reached their target assignment, or remove it, because its epoch or
-        progress may have changed."""
-        (self.restless.discard if self.at_rest(member) else self.restless.add)(member.member_id)
 
     def _hold(self, member: Member) -> None:
         for spot in (*member.assigned, *member.revoking):

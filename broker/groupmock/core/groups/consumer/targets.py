@@ -20,7 +20,7 @@ from .timing import Timing
 NOTHING_NAMED: Final = Subscription((), 0)
 
 
-def may_compute(turn: Turn, group: ModernGroup[Any], timing: Timing) -> bool:
+def may_compute(turn: Turn, group: ModernGroup[Any, Any], timing: Timing) -> bool:
     """True if a new target assignment is needed, and the last one was computed long enough ago. The first target is never delayed
     (CG-106)."""
     if group.generation == group.assignment_epoch:

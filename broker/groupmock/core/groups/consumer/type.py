@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
-
-from groupmock_codec import error_codes
 
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
-from ..offsets.commits import TRANSACTIONAL_MEMBER_EPOCH_SINCE
-from ..type import NOBODY, Base, Committer
 from . import membership, subscription, timing
 from .group import Group, Member, Resolved, no_session
 from .states import MAY_FOLLOW, Progress, State
@@ -22,9 +18,6 @@ if TYPE_CHECKING:
     from ..offsets.committed import At
     from ..view import GroupView
     from .assignors import Target
-
-MEMBER_EPOCH_SINCE: Final = 9
-"""The first version of OffsetCommit and OffsetFetch whose generation field may contain a member epoch (KIP-848)."""
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
@@ -47,60 +40,12 @@ class ConsumerGroup(Group):
     timers: ClassVar[tuple[str, ...]] = ("session", "revocation", "member_join", "member_sync", "regex")
     follows_topics: ClassVar[bool] = True
 
-    def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the error with which the group refuses an OffsetCommit, or 0. The commit does not renew the session, and the instance
-        id is not checked (CG-83, CG-133)."""
-        member = self.members.get(by.member_id)
-        if member is not None and member.classic is None and version < MEMBER_EPOCH_SINCE:
-            return error_codes.UNSUPPORTED_VERSION
-        return self._admit(member, by, at)
-
-    def admit_transactional_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Return the error with which the group refuses a TxnOffsetCommit, or 0 (CG-140; TX-76)."""
-        if by == NOBODY:
-            return error_codes.NONE
-        error = self._admit(self.members.get(by.member_id), by, at)
-        stale = error == error_codes.STALE_MEMBER_EPOCH and version < TRANSACTIONAL_MEMBER_EPOCH_SINCE
-        return error_codes.ILLEGAL_GENERATION if stale else error
-
-    def _admit(self, member: Member | None, by: Committer, at: Collection[At]) -> int:
-        if by.generation < 0 and not self.members:
-            return error_codes.NONE
-        if member is None:
-            return error_codes.UNKNOWN_MEMBER_ID
-        if by.generation == member.epoch or (by.generation < member.epoch and self._had_them(member, by.generation, at)):
-            return error_codes.NONE
-        return error_codes.STALE_MEMBER_EPOCH if member.classic is None else error_codes.ILLEGAL_GENERATION
-
-    def _had_them(self, member: Member, epoch: int, at: Collection[At]) -> bool:
+    def had_all(self, member: Member, epoch: int, at: Collection[At]) -> bool:
         """True if the member still has every partition of the commit, and had it at the commit's epoch (KIP-1251; CG-135). For no
         partitions that is True at any epoch."""
         had = member.assigned | member.revoking
         ids = {topic: self.home.topics.topic_id(topic) or b"" for topic, _ in at}
         return all(had.get((ids[topic], index), epoch + 1) <= epoch for topic, index in at)
-
-    def admit_fetch(self, member_id: str | None, epoch: int) -> int:
-        """Return the error with which the group refuses an OffsetFetch, or 0; member id and epoch are checked if they are given (CG-136,
-        CG-137)."""
-        if member_id is None:
-            return error_codes.NONE if epoch < 0 else error_codes.UNKNOWN_SERVER_ERROR
-        member = self.members.get(member_id)
-        if member is None:
-            return error_codes.UNKNOWN_MEMBER_ID
-        wrong = error_codes.STALE_MEMBER_EPOCH if member.classic is None else error_codes.ILLEGAL_GENERATION
-        return error_codes.NONE if epoch == member.epoch else wrong
-
-    def admit_deletion(self) -> int:
-        return error_codes.NON_EMPTY_GROUP if self.members else error_codes.NONE
-
-    def admit_offset_deletion(self) -> int:
-        """Return no error, because OffsetDelete checks the subscriptions topic by topic."""
-        return error_codes.NONE
-
-    def offsets_age_from(self) -> Base | None:
-        """Return the function that gives the time since which an offset is unused: the time of its commit, if no member subscribes to
-        the topic (ConsumerGroup.offsetExpirationCondition)."""
-        return lambda offset: offset.commit_ms
 
     def view(self) -> GroupView:
         from .view import view_of
@@ -111,32 +56,20 @@ class ConsumerGroup(Group):
         """Return for each member the ns since its last accepted heartbeat."""
         return {member.member_id: timing.silence(member, now) for member in self.members.values()}
 
-    def progress_of(self, member_id: str) -> str | None:
-        """Return the progress of a member towards its target, whatever protocol the member uses."""
-        member = self.members.get(member_id)
-        return None if member is None else str(member.progress)
-
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Handle a timer of the group, which ends a session or another time limit of a member, or starts the resolution of regular
         expressions."""
         if timer == "regex":
-            if not self._is_deferred(turn, timer, subject):
+            if not self.defers(turn, timer, subject):
                 turn.begin(lambda turn: subscription.resolve(turn, self, self.home.topics), self)
             return False
         member = self.members.get(subject[1])
         if member is None or (timer == "revocation" and member.progress is not Progress.UNREVOKED):
             return False
-        if self._is_deferred(turn, timer, subject):
+        if self.defers(turn, timer, subject):
             return False
         membership.remove(turn, self, [member], self._overdue(timer, subject[1]))
         return True
-
-    def _is_deferred(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """True if the timer has to wait until a command releases the group. It is dead until then, and no lease may move it."""
-        deferred = turn.environment.holds.defers((timer, *subject), self.group_id, self.state)
-        if deferred:
-            self.end_leases()
-        return deferred
 
     def _overdue(self, timer: str, member_id: str) -> Why:
         member = self.members[member_id]
@@ -163,9 +96,6 @@ class ConsumerGroup(Group):
         members = tuple(msgspec.structs.replace(member, session=no_session(), former_instances=()) for member in self.ordered())
         return StoredGroup(self.generation, self.assignment_epoch, members, dict(self.targets), dict(self.topics), dict(self.resolved))
 
-    def store(self, turn: Turn) -> None:
-        """Do nothing, because a consumer group writes every change to the log at once."""
-
     def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
         """Restore every member from the group's records. The timers start again (GroupMetadataManager.onLoaded)."""
         if stored is None:
@@ -180,13 +110,6 @@ class ConsumerGroup(Group):
             timing.renew(turn, self, member, member.session_timeout_ms)
             if member.progress is Progress.UNREVOKED:
                 timing.await_revocation(turn, self, member)
-
-    def loaded(self, turn: Turn) -> None:
-        """Do nothing, because a consumer group that exceeds the size limit keeps its members (CG-99)."""
-
-    def unload(self, turn: Turn, why: Why) -> None:
-        """Remove the group from a node that no longer coordinates it. No request is parked in it."""
-        self.die(turn, why)
 
     def die(self, turn: Turn, why: Why) -> None:
         for member_id in list(self.members):

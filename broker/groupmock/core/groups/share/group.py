@@ -14,7 +14,7 @@ import msgspec
 from ...timers import Timer
 from ..consumer.group import no_session
 from ..consumer.states import JOINING
-from ..modern import ModernGroup
+from ..modern import SubscribedGroup
 from ..offsets.committed import CommittedOffsets
 from .simple_assignor import NAME
 from .states import State
@@ -54,7 +54,7 @@ class Initializing(msgspec.Struct, frozen=True):
     start_offset: int
 
 
-class Group(ModernGroup[Member]):
+class Group(SubscribedGroup[Member]):
     """The data of a share group; `type.ShareGroup` adds the methods that groups of any type have.
 
     `initialized` has the partitions whose start offsets are stored, by topic id: only these are assigned. `initializing` has those that the

@@ -54,9 +54,6 @@ class ShareGroup(Group):
     def admit_transactional_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
         return error_codes.GROUP_ID_NOT_FOUND
 
-    def admit_deletion(self) -> int:
-        return error_codes.NON_EMPTY_GROUP if self.members else error_codes.NONE
-
     def admit_offset_deletion(self) -> int:
         return error_codes.GROUP_ID_NOT_FOUND
 
@@ -75,9 +72,7 @@ class ShareGroup(Group):
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Handle the end of a member's session, or store the start offsets that a heartbeat has asked for."""
-        if turn.environment.holds.defers((timer, *subject), self.group_id, self.state):
-            # The timer has to wait until a command releases the group. It is dead until then, and no lease may move it.
-            self.end_leases()
+        if self.defers(turn, timer, subject):
             return False
         if timer == initializing.TIMER:
             initializing.finish(turn, self)
