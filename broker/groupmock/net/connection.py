@@ -165,28 +165,26 @@ class Connection(asyncio.Protocol):
         takes the full path. The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
         repeat, driver = self.repeat, self.driver
         if repeat is not None and repeat.group.epoch == repeat.epoch:
+            count = 1
             if len(data) != repeat.length:
-                identifiers = repeat.several(data)
-            else:  # Comparing slices is faster than startswith and endswith.
-                identifiers = data[ID_AT:ID_END] if data[:ID_AT] == repeat.head and data[ID_END:] == repeat.tail else b""
-            if identifiers:
+                answers, count = repeat.several(data), len(data) // repeat.length
+            elif data[:ID_AT] == repeat.head and data[ID_END:] == repeat.tail:  # Slices are faster than startswith and endswith.
+                answers = repeat.answer_head + data[ID_AT:ID_END] + repeat.answer_tail
+            else:
+                answers = b""
+            if answers:
                 now = driver.now()
                 # The rows are written before `beaten` changes, because a sink may look at the time of the previous heartbeat.
                 if now > repeat.until:
                     if now > repeat.lease.until:
                         driver.arrived(self, data)
                         return
-                    driver.record.repeated(self, repeat, identifiers, now)
+                    driver.record.repeated(self, repeat, repeat.identifiers(data), now)
                 # Only the time is noted: a timer of the loop would double the cost (docs/kafka/limits.md#heartbeats).
                 self.beaten = repeat.beats.last = now
-                if len(identifiers) == 4:
-                    self.unreported += 1
-                    driver.counters.handled += 1
-                    self.transport.write(repeat.answer_head + identifiers + repeat.answer_tail)  # type: ignore[union-attr]  # connected
-                else:
-                    self.unreported += len(identifiers) >> 2
-                    driver.counters.handled += len(identifiers) >> 2
-                    self.transport.write(repeat.answers(identifiers))  # type: ignore[union-attr]  # connected
+                self.unreported += count
+                driver.counters.handled += count
+                self.transport.write(answers)  # type: ignore[union-attr]  # connected
                 return
         driver.arrived(self, data)
 
