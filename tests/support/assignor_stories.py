@@ -4,7 +4,7 @@ KafkaAssignors.java plays the same."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 from groupmock.core.groups.consumer.assignors import ASSIGNORS, Effort, Member, Spreads, Target, assign, stored, subscription_of
 from groupmock.core.groups.consumer.orders import MemberTable
 from groupmock.core.groups.share import simple_assignor
+from groupmock.core.groups.streams.tasks import Task, TasksBySubtopology
 from groupmock.core.work import at_once
 
 Topics = dict[str, tuple[bytes, int]]
@@ -150,3 +151,16 @@ def _alike(subscribers: Sequence[Subscriber]) -> bool:
     if any(one.regex for one in subscribers):
         return len({one.regex for one in subscribers}) == 1 and not any(one.topics for one in subscribers)
     return len({frozenset(one.topics) for one in subscribers}) == 1
+
+
+def by_subtopology(tasks: Iterable[Task]) -> TasksBySubtopology:
+    """Return tasks of a streams group by subtopology, with ascending numbers."""
+    found: dict[str, list[int]] = {}
+    for subtopology, number in tasks:
+        found.setdefault(subtopology, []).append(number)
+    return {subtopology: tuple(sorted(numbers)) for subtopology, numbers in found.items()}
+
+
+def of_subtopologies(tasks: Mapping[str, Iterable[int]]) -> list[Task]:
+    """Return the single tasks of a streams group."""
+    return [(subtopology, number) for subtopology, numbers in tasks.items() for number in numbers]
