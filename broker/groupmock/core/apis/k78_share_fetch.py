@@ -48,7 +48,7 @@ def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     group_id, member_id = asked.group_id or "", asked.member_id or ""
     shares, sessions = cluster.shares, cluster.shares.sessions(request.node)
     _check_work(cluster, request, asked, turn)
-    if asked.share_session_epoch == INITIAL and sessions.full and sessions.find(group_id, member_id) is None:
+    if asked.share_session_epoch == INITIAL and sessions.full and sessions.find(group_id, member_id) is None and not _names_twice(asked):
         fetch = _fetch(request, asked, turn, ShareSession(group_id, member_id, request.node, request.connection), {})
         shares.fetches.refuse_later(turn, fetch, error_codes.SHARE_SESSION_LIMIT_REACHED)
         return
@@ -103,6 +103,12 @@ def _acknowledges(asked: ShareFetchRequest) -> bool:
     return any(each.acknowledgement_batches for topic in asked.topics for each in topic.partitions)
 
 
+def _names_twice(asked: ShareFetchRequest) -> bool:
+    """True if the request names a partition more than once (SG-187)."""
+    slots = [(topic.topic_id, each.partition_index) for topic in asked.topics for each in topic.partitions]
+    return len(slots) != len(set(slots))
+
+
 def _check_work(cluster: Cluster, request: Request, asked: ShareFetchRequest, turn: Turn) -> None:
     """Check the price of the request before anything is changed. Raises OverBudget."""
     ration = Ration(turn.settings)
@@ -123,6 +129,8 @@ def _session(cluster: Cluster, request: Request, asked: ShareFetchRequest, turn:
         former = sessions.find(group_id, member_id)
         if former is not None:
             sessions.remove(former)  # What the member has acquired stays acquired, and may be acknowledged in the new session (SG-160).
+        if _names_twice(asked):
+            raise SessionRefused(error_codes.UNKNOWN_SERVER_ERROR)  # ImplicitLinkedHashCollection.mustAdd fails.
         latest = sessions.latest_on(request.connection)
         session = sessions.open(group_id, member_id, request.connection)
         if latest is not None and latest != group_id:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from .scope import Scope, Value
 from .syntax import Anything, Between, Capture, ExchangeError, Expr, FunctionCall, Literal, Regex, Sequence, Struct
 
-PATTERN_CALLS = ("len", "set", "any", "not", "has", "lacks", "first")
+PATTERN_CALLS = ("len", "set", "any", "not", "has", "lacks", "first", "holds")
 """The functions that are patterns: length, any order, one of, other than, a list with or without an element, a list with a given
-beginning."""
+beginning, bytes that contain texts."""
 
 
 class Matcher:
@@ -88,10 +88,18 @@ class Matcher:
         elif pattern.name == "not":
             if not all(list(self.mismatches(argument, seen, path)) for argument in arguments):
                 yield f"{path}: another value than {show(seen)} expected"
+        elif pattern.name == "holds":
+            yield from self._holds(arguments, seen, path)
         elif not isinstance(seen, list):
             yield f"{path}: a list expected, {show(seen)} seen"
         else:
             yield from self._list_call(pattern, seen, path)
+
+    def _holds(self, texts: tuple[Expr, ...], seen: Value, path: str) -> Iterator[str]:
+        for text in texts:
+            expected = str(self.scope.evaluate(text, self.place))
+            if not isinstance(seen, bytes) or expected.encode() not in seen:
+                yield f"{path}: bytes with {expected!r} expected, {show(seen)} seen"
 
     def _list_call(self, pattern: FunctionCall, seen: list[Value], path: str) -> Iterator[str]:
         arguments = pattern.arguments

@@ -268,6 +268,37 @@ def _seek(topic: str, index: int, timestamp: int) -> Value:
     return {"name": topic, "partitions": [{"partition_index": index, "timestamp": timestamp}]}
 
 
+def _shared(topic_id: bytes, *indexes: int) -> Value:
+    """Return partitions of a topic that a ShareFetch names without acknowledgements."""
+    return {"topic_id": topic_id, "partitions": [{"partition_index": index} for index in indexes]}
+
+
+def _acks(topic_id: bytes, index: int, *batches: Value) -> Value:
+    return {"topic_id": topic_id, "partitions": [{"partition_index": index, "acknowledgement_batches": list(batches)}]}
+
+
+def _batch(first: int, last: int, *types: int) -> Value:
+    return {"first_offset": first, "last_offset": last, "acknowledge_types": list(types)}
+
+
+def _acked(topic_id: bytes, index: int, code: int, text: str | None = None) -> Value:
+    """Return what a ShareAcknowledge is answered for one partition."""
+    return {"topic_id": topic_id, "partitions": [{"partition_index": index, "error_code": code, "error_message": text}]}
+
+
+def _gave(topic_id: bytes, index: int, *runs: Value) -> Value:
+    """Return one partition of a ShareFetch answer that has these runs of acquired records."""
+    return {"topic_id": topic_id, "partitions": [_given(index, *runs)]}
+
+
+def _given(index: int, *runs: Value) -> Value:
+    return {"partition_index": index, "error_code": 0, "acknowledge_error_code": 0, "acquired_records": list(runs)}
+
+
+def _run(first: int, last: int, count: int) -> Value:
+    return {"first_offset": first, "last_offset": last, "delivery_count": count}
+
+
 def _held(topic: str, *partitions: int) -> Value:
     return {"topic": topic, "partitions": list(partitions)}
 
@@ -342,6 +373,13 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "read": _read,
     "seek": _seek,
     "hash": group_partition,
+    "shared": _shared,
+    "acks": _acks,
+    "batch": _batch,
+    "acked": _acked,
+    "gave": _gave,
+    "given": _given,
+    "run": _run,
     "held": _held,
     "told": _told,
     "subscribed": _subscribed,
