@@ -21,7 +21,7 @@ MOST: Final = 5_000
 MOST_LANES: Final = 100
 """At most this many pairs of a partition and a member have rows."""
 Runs = Sequence[Sequence[int]]
-GONE: Final = ("accepted", "released", "rejected", "exhausted", "available", "archived")
+GONE: Final = ("accepted", "released", "rejected", "gaps", "exhausted", "available", "archived")
 """The fields of notes with records that the member does not have any more."""
 AGAIN, LOST, ARCHIVED, ACCEPTED = "again", "lost", "archived", "accepted"
 """The kinds of events: records are delivered again, are available again because the member lost or released them, are archived without

@@ -96,3 +96,11 @@ def test_several_changes_at_one_time_make_one_span() -> None:
     track.note(note(8, "records_released", available=[[2, 4, 1]]))
     (lane,) = track.lanes(str, lambda _: 0)
     assert lane.spans == [Possession(5, 8, 10, "0 to 9"), Possession(8, None, 7, "0 to 1, 5 to 9")]
+
+
+def test_a_member_does_not_have_offsets_that_it_acknowledged_as_gaps() -> None:
+    track = RecordTrack()
+    track.note(note(5, "records_acquired", records=[[0, 3, 1]]))
+    track.note(note(8, "records_acknowledged", accepted=[[0, 2]], gaps=[[3, 3]]))
+    (lane,) = track.lanes(str, lambda _: 0)
+    assert lane.spans == [Possession(5, 8, 4, "0 to 3")]
