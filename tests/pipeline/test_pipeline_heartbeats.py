@@ -10,6 +10,7 @@ from consumer_wire import handed_over
 from journal_frames import Row, frame, read
 from journal_pen import Pen
 from recorded_journals import recorded
+from share_wire import worked
 
 from groupmock_codec.units import NS_PER_MS
 
@@ -61,7 +62,8 @@ def _by_hand() -> list[Row]:
 def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     path = recorded("aiokafka", tmp_path_factory.mktemp("journal"))
     consumers = read(handed_over(tmp_path_factory.mktemp("consumers") / "run.jsonl"))
-    return {"by hand": _by_hand(), "aiokafka": read(path), "consumers": consumers}
+    workers = read(worked(tmp_path_factory.mktemp("workers") / "run.jsonl"))
+    return {"by hand": _by_hand(), "aiokafka": read(path), "consumers": consumers, "workers": workers}
 
 
 @pytest.fixture(scope="module")
@@ -86,16 +88,19 @@ def test_gaps_shares_errors_and_expiries_by_hand(table: dict[tuple[str, str], Ro
     assert (anna["share_max"], ben["share_max"]) == (pytest.approx(0.73), pytest.approx(6.5 / 6))
 
 
-def test_heartbeats_of_a_consumer_group_count_by_epoch(table: dict[tuple[str, str], Row], journals: dict[str, list[Row]]) -> None:
-    found = [line for (run, _), line in table.items() if run == "consumers"]
+@pytest.mark.parametrize(("group", "api_key"), [("consumers", 68), ("workers", 76)])
+def test_heartbeats_of_a_consumer_or_share_group_count_by_epoch(
+    group: str, api_key: int, table: dict[tuple[str, str], Row], journals: dict[str, list[Row]]
+) -> None:
+    found = [line for (run, _), line in table.items() if run == group]
     beats, gaps, last = 0, [], dict[str, tuple[int, int]]()
-    for row in journals["consumers"]:
-        if row.get("api_key") == 68 and row["kind"] == "request" and (epoch := row["message"]["member_epoch"]) > 0:
+    for row in journals[group]:
+        if row.get("api_key") == api_key and row["kind"] == "request" and (epoch := row["message"]["member_epoch"]) > 0:
             beats, member = beats + 1, row["message"]["member_id"]
             before = last.get(member, (0, 0))
             gaps += [row["t"] - before[1]] if before[0] == epoch else []
             last[member] = epoch, row["t"]
-    assert beats > 10 and len(gaps) > 5
+    assert beats > 6 and len(gaps) > 3
     counted = [sum(line[name] for line in found) for name in ("members", "heartbeats", "unanswered", "gaps", "expiries")]
     assert counted == [len(last), beats, 0, len(gaps), 1]
     assert max(line["gap_max_ns"] or 0 for line in found) == max(gaps)

@@ -1,4 +1,4 @@
-"""The documentation pages of `rebalances` and `heartbeats` list every column with the description in the job."""
+"""The documentation pages of `rebalances`, `heartbeats` and `shares` list every column with the description in the job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "pipeline"
 
 
-@pytest.mark.parametrize("job", ["rebalances", "heartbeats"])
+@pytest.mark.parametrize("job", ["rebalances", "heartbeats", "shares"])
 def test_the_page_has_the_columns_of_the_job(job: str) -> None:
     from groupmock_pipeline import jobs
 

@@ -17,7 +17,7 @@ from groupmock_pipeline.campaign.table_row import RECORD
 from groupmock_pipeline.comparison.measures import SHAPE
 from groupmock_pipeline.comparison.rule_verdicts import rule_verdicts
 from groupmock_pipeline.errors import BadInput
-from groupmock_pipeline.jobs import audit, compare, drift, faults, heartbeats, rebalances, report
+from groupmock_pipeline.jobs import audit, compare, drift, faults, heartbeats, rebalances, report, shares
 from groupmock_pipeline.report import draw
 from groupmock_pipeline.report.ask import AnswerableValues, answers, shown
 from groupmock_pipeline.report.page import DARK_COLOURS, DARK_INK, page
@@ -177,6 +177,7 @@ def made(spark: SparkSession) -> dict[str, DataFrame]:
         "quarantine": of(schema.QUARANTINE),
         "rebalances": rebalances.rebalances(rows.withColumn("last_at", F.lit(0))),
         "heartbeats": heartbeats.heartbeats(rows),
+        "shares": shares.shares(rows),
         "faults": faults.faults(rows),
         "audit": judged,
         "drift": drifted,

@@ -45,6 +45,7 @@ The job `all` runs the following jobs; each job can also be run alone:
 groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
 groupmock pipeline heartbeats  lake/ lake/
+groupmock pipeline shares      lake/ lake/      # deliveries of share groups, and why records came again
 groupmock pipeline faults      lake/ lake/      # the effects of every fault
 groupmock pipeline audit       lake/ lake/      # broken rules of clients by run, group and rule
 groupmock pipeline report      lake/ out/       # one HTML page, and its plots as PNG

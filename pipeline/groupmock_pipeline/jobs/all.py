@@ -1,6 +1,6 @@
 """Run all steps in one session: ingest the new journals, update the tables that grow with them, and write the report.
 
-The job `all` runs `ingest`, then `rebalances`, `heartbeats`, `faults` and `audit` for the new runs, and then `report` if --report is given.
+The job `all` runs `ingest`, then `rebalances`, `heartbeats`, `shares`, `faults` and `audit` for the new runs, and then `report` if --report is given.
 With `--follow SECONDS` the session stays, and all steps are repeated as soon as new journals have come.
 """
 
@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from .. import tables
-from . import audit, faults, heartbeats, ingest, rebalances, report
+from . import audit, faults, heartbeats, ingest, rebalances, report, shares
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 INPUT: Final = ingest.INPUT
 OUTPUT: Final = ingest.OUTPUT
-GROWING: Final = {"rebalances": rebalances, "audit": audit, "heartbeats": heartbeats, "faults": faults}
+GROWING: Final = {"rebalances": rebalances, "audit": audit, "heartbeats": heartbeats, "faults": faults, "shares": shares}
 """Maps each table to the job that extends it. The slowest jobs start first."""
 
 log = logging.getLogger("groupmock_pipeline")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INPUT: Final = "the lake"
 OUTPUT: Final = None
 """The job has no output of its own, because it rewrites the input lake."""
-TABLES: Final = ("rows", "rebalances", "heartbeats", "faults", "audit", "campaign", "simulation")
+TABLES: Final = ("rows", "rebalances", "heartbeats", "shares", "faults", "audit", "campaign", "simulation")
 """The tables that grow with every run and are therefore compacted. `rows` includes the other tables that ingest makes."""
 
 log = logging.getLogger("groupmock_pipeline")

@@ -12,12 +12,14 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, SHARE_GROUP_HEARTBEAT, SYNC_GROUP
 
 from .. import tables
 from ..clients import IDENTIFIED, SOFTWARE
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
 
+IN_ONE: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)
+"""The heartbeats of consumer groups (KIP-848) and share groups (KIP-932), in which members join and are assigned partitions too."""
 EXPIRED: Final = 0
 """The value that lines about an expired session have in place of an API key."""
 MESSAGE: Final = (
@@ -41,7 +43,7 @@ COLUMNS: Final = {
     "group": "group id",
     "library": "client library by ApiVersions, or unknown",
     "version": "its version; null: not known",
-    "members": "member ids that sent heartbeats; of consumer groups (KIP-848) those with an epoch above 0 count",
+    "members": "member ids that sent heartbeats; of consumer and share groups those with an epoch above 0 count",
     "heartbeats": "heartbeats",
     "unanswered": "of these, those without an answer in the journal",
     "gaps": "pairs of signs of life that follow each other in one generation, or member epoch",
@@ -49,7 +51,7 @@ COLUMNS: Final = {
     "gap_p90_ns": "nine of ten gaps are no longer",
     "gap_p99_ns": "99 of 100 gaps are no longer",
     "gap_max_ns": "the longest gap",
-    "session_timeout_min_ms": "the shortest session.timeout.ms that its members asked for; null: those of consumer groups ask for none",
+    "session_timeout_min_ms": "the shortest session.timeout.ms that its members asked for; null: those of consumer and share groups ask for none",
     "session_timeout_max_ms": "the longest",
     "share_max": "the longest gap as a part of its member's session timeout",
     "over_third": "gaps longer than a third of the session timeout",
@@ -74,12 +76,12 @@ def heartbeats(rows: DataFrame) -> DataFrame:
 
 
 def _seen(rows: DataFrame) -> DataFrame:
-    """Select requests and replies of JoinGroup, Heartbeat, SyncGroup, ConsumerGroupHeartbeat and ApiVersions, and expired sessions.
-    `said` is the parsed message where it is needed: in requests, and in replies to JoinGroup and ConsumerGroupHeartbeat."""
-    wire = f"kind in ('request', 'reply') and api_key in {(JOIN_GROUP, HEARTBEAT, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT, API_VERSIONS)}"
+    """Select requests and replies of JoinGroup, Heartbeat, SyncGroup, IN_ONE and ApiVersions, and expired sessions.
+    `said` is the parsed message where it is needed: in requests, and in replies to JoinGroup and IN_ONE."""
+    wire = f"kind in ('request', 'reply') and api_key in {(JOIN_GROUP, HEARTBEAT, SYNC_GROUP, *IN_ONE, API_VERSIONS)}"
     because = "coalesce(cause = 'session_expired', startswith(reason, 'session of '))"  # Older journals have a reason and no cause.
     expired = f"kind = 'member' and what = 'removed' and {because}"
-    telling = f"kind = 'request' or api_key in {(JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)}"
+    telling = f"kind = 'request' or api_key in {(JOIN_GROUP, *IN_ONE)}"
     return rows.where(f"({wire}) or ({expired})").selectExpr(
         "day", "run", "connection", "line", "at", "kind", "ticket", "client_id", "error", "`group`", "member_id",
         f"coalesce(api_key, {EXPIRED}) as api_key",
@@ -99,7 +101,7 @@ def _signs(seen: DataFrame) -> DataFrame:
     ).where(f"kind != 'reply' and api_key != {API_VERSIONS} and coalesce(said.member_epoch >= 0, true)")
     answer = "case when next.kind = 'reply' and next.ticket = ticket then next end as answer"
     same = f"if(said.member_epoch = 0, {JOIN_GROUP}, {HEARTBEAT})"
-    as_classic = f"case when api_key = {CONSUMER_GROUP_HEARTBEAT} then {same} else api_key end as api_key"
+    as_classic = f"case when api_key in {IN_ONE} then {same} else api_key end as api_key"
     return known.selectExpr("*", answer).selectExpr(
         "day", "run", "line", "at", as_classic, "coalesce(`group`, said.group_id) as `group`",
         "coalesce(nullif(said.member_id, ''), nullif(answer.member_id, ''), nullif(member_id, '')) as member_id",

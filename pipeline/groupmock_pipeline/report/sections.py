@@ -33,6 +33,8 @@ LATER: Final = "trigger != 'first join'"
 CLIENT: Final = same("library", "version")
 WHEN: Final = "from_unixtime({} div 1000000000, 'yyyy-MM-dd HH:mm:ss')"
 
+CAUSES: Final = "array_join(transform(map_entries({}), each -> concat(each.key, ' ', each.value)), ', ')"
+
 RUNS: Final = Section(
     "runs",
     "Runs",
@@ -216,6 +218,38 @@ HEARTBEATS: Final = Section(
         _gaps("99th percentile of gaps", "p99"),
         _gaps("Longest gap", "max"),
     ),
+)
+
+SHARES: Final = Section(
+    "shares",
+    "Share groups",
+    "How often records of share groups were delivered, why again, and how many were archived without being accepted.",
+    (
+        Totals(
+            "By group and topic",
+            same("group", "topic"),
+            (
+                RUN_COUNT,
+                Value("members", "sum(members)"),
+                *(Value(name, f"sum({name})") for name in ("deliveries", "redeliveries", "accepted", "archived")),
+                Value("locks ended", "sum(lock_ends)"),
+                Value("most deliveries", "max(most_deliveries)"),
+            ),
+            bars="redeliveries",
+        ),
+        Listing(
+            "The most redeliveries",
+            (
+                *same("run", "group", "topic", "redeliveries"),
+                Value("because", CAUSES.format("redelivered_because")),
+                Value("archived", "archived"),
+                Value("archived because", CAUSES.format("archived_because")),
+            ),
+            ("redeliveries",),
+            where="redeliveries > 0 or archived > 0",
+        ),
+    ),
+    none="No share groups: no member of one got records in these runs.",
 )
 
 FAULTS: Final = Section(
@@ -430,5 +464,5 @@ CAMPAIGN: Final = Section(
     ),
 )
 
-SECTIONS: Final = (RUNS, QUARANTINE, REBALANCES, HEARTBEATS, FAULTS, AUDIT, DRIFT, RULE_DRIFT, COMPARE, CHARACTERISTICS, CAMPAIGN)
+SECTIONS: Final = (RUNS, QUARANTINE, REBALANCES, HEARTBEATS, SHARES, FAULTS, AUDIT, DRIFT, RULE_DRIFT, COMPARE, CHARACTERISTICS, CAMPAIGN)
 """The sections in the order of the page."""

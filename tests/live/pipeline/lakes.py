@@ -18,7 +18,7 @@ from .environments import Environment
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TABLES: Final = ("rows", "runs", "quarantine", "rebalances", "heartbeats", "faults")
+TABLES: Final = ("rows", "runs", "quarantine", "rebalances", "heartbeats", "shares", "faults")
 PLACED: Final = {"file": "^.*/", "duplicate_of": "^.*/", "run": "-[0-9a-f]{12}$"}
 """Columns that depend on the journal's folder and file system, with a pattern for the part that differs. `run` ends with a digest of the
 file's whole name."""
