@@ -145,10 +145,12 @@ def test_figures_of_a_share_group_are_those_of_a_second_computation(
 
 def test_drawn_histories_have_every_outcome(journals: dict[str, list[Row]]) -> None:
     found = [SecondComputation(journals[f"drawn {seed}"]) for seed in SEEDS]
-    count, again, archived = (sum((getattr(each, name) for each in found), Counter()) for name in ("count", "again", "archived"))
+    count, again, archived = Counter[str](), Counter[str](), Counter[str]()
+    for each in found:
+        count, again, archived = count + each.count, again + each.again, archived + each.archived
     assert min(count.values()) > 5 and len(count) == 7
     assert set(again) == {"released", "lock_ended", "session_closed", "connection_closed", "expiry_ordered", "release_ordered"}
-    assert {"rejected", "released", "lock_ended"} <= set(+archived)
+    assert {"rejected", "released", "lock_ended"} <= set(archived)
 
 
 def test_the_two_workers_have_the_figures_worked_out_by_hand(table: dict[str, list[Row]]) -> None:
@@ -168,7 +170,7 @@ def test_a_run_of_very_many_records_is_counted_without_following_each(spark: Spa
 
     last = 2**31 - 1
     named = {"group": "g", "topic": "t", "partition": 0, "member_id": "m"}
-    notes = [
+    notes: list[tuple[str, Row]] = [
         ("records_acquired", {"records": [[0, last, 1]]}),
         ("records_released", {"available": [[0, last]], "cause": "lock_ended"}),
         ("records_acquired", {"records": [[0, last, 2]]}),

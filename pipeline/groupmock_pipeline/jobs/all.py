@@ -1,6 +1,7 @@
 """Run all steps in one session: ingest the new journals, update the tables that grow with them, and write the report.
 
-The job `all` runs `ingest`, then `rebalances`, `heartbeats`, `shares`, `faults` and `audit` for the new runs, and then `report` if --report is given.
+The job `all` runs `ingest`, then `rebalances`, `heartbeats`, `shares`, `faults` and `audit` for the new runs, and then `report` if
+--report is given.
 With `--follow SECONDS` the session stays, and all steps are repeated as soon as new journals have come.
 """
 

@@ -51,7 +51,8 @@ COLUMNS: Final = {
     "gap_p90_ns": "nine of ten gaps are no longer",
     "gap_p99_ns": "99 of 100 gaps are no longer",
     "gap_max_ns": "the longest gap",
-    "session_timeout_min_ms": "the shortest session.timeout.ms that its members asked for; null: those of consumer and share groups ask for none",
+    "session_timeout_min_ms": "the shortest session.timeout.ms that its members asked for; "
+    "null: those of consumer and share groups ask for none",
     "session_timeout_max_ms": "the longest",
     "share_max": "the longest gap as a part of its member's session timeout",
     "over_third": "gaps longer than a third of the session timeout",
