@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..campaign.scenario_sizes import SIZES
-from .shapes import Grid, Listing, Section, Spread, Totals, Value
-
-
-def same(*names: str) -> tuple[Value, ...]:
-    """Return values that show columns under their own names."""
-    return tuple(Value(name.replace("_", " "), name) for name in names)
+from .shapes import Grid, Listing, Section, Spread, Totals, Value, same
+from .share_section import SHARES
 
 
 ALL, BY_PROTOCOL, UNOWNED_BY_TRIGGER, WORST_RUNS = "All of them", "By protocol", "Time without an owner, by trigger", "The worst runs"
@@ -32,8 +28,6 @@ LATER: Final = "trigger != 'first join'"
 """Tells a rebalance of a group that had members from a group's first join."""
 CLIENT: Final = same("library", "version")
 WHEN: Final = "from_unixtime({} div 1000000000, 'yyyy-MM-dd HH:mm:ss')"
-
-CAUSES: Final = "array_join(transform(map_entries({}), each -> concat(each.key, ' ', each.value)), ', ')"
 
 RUNS: Final = Section(
     "runs",
@@ -218,38 +212,6 @@ HEARTBEATS: Final = Section(
         _gaps("99th percentile of gaps", "p99"),
         _gaps("Longest gap", "max"),
     ),
-)
-
-SHARES: Final = Section(
-    "shares",
-    "Share groups",
-    "How often records of share groups were delivered, why again, and how many were archived without being accepted.",
-    (
-        Totals(
-            "By group and topic",
-            same("group", "topic"),
-            (
-                RUN_COUNT,
-                Value("members", "sum(members)"),
-                *(Value(name, f"sum({name})") for name in ("deliveries", "redeliveries", "accepted", "archived")),
-                Value("locks ended", "sum(lock_ends)"),
-                Value("most deliveries", "max(most_deliveries)"),
-            ),
-            bars="redeliveries",
-        ),
-        Listing(
-            "The most redeliveries",
-            (
-                *same("run", "group", "topic", "redeliveries"),
-                Value("because", CAUSES.format("redelivered_because")),
-                Value("archived", "archived"),
-                Value("archived because", CAUSES.format("archived_because")),
-            ),
-            ("redeliveries",),
-            where="redeliveries > 0 or archived > 0",
-        ),
-    ),
-    none="No share groups: no member of one got records in these runs.",
 )
 
 FAULTS: Final = Section(

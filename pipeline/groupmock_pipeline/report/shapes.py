@@ -32,6 +32,11 @@ class Value:
     other: tuple[str, ...] = ()
 
 
+def same(*names: str) -> tuple[Value, ...]:
+    """Return values that show columns under their own names."""
+    return tuple(Value(name.replace("_", " "), name) for name in names)
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """The table has a line per group with aggregates, sorted by the first one in descending order. `bars` is the head of the plotted
