@@ -8,7 +8,6 @@ from ..campaign.scenario_sizes import SIZES
 from .shapes import Grid, Listing, Section, Spread, Totals, Value, same
 from .share_section import SHARES
 
-
 ALL, BY_PROTOCOL, UNOWNED_BY_TRIGGER, WORST_RUNS = "All of them", "By protocol", "Time without an owner, by trigger", "The worst runs"
 BY_CLIENT, RULES, BROKEN_RULES, UNKNOWN_RULES = "By client", "By rule", "Broken rules", "Unknown"
 """The titles of the tables of which the first screen is made."""
