@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from .oracle import RELEASES, NoOracle, classpath
+from .oracle import RELEASES, WITH_STREAMS_GROUPS, NoOracle, classpath
 
 
 @pytest.fixture(params=RELEASES)
 def release(request: pytest.FixtureRequest) -> str:
     """Return a release whose classes are available."""
-    found: str = request.param
+    return _available(request.param)
+
+
+@pytest.fixture(params=WITH_STREAMS_GROUPS)
+def streams_release(request: pytest.FixtureRequest) -> str:
+    """Return a release with streams groups whose classes are available."""
+    return _available(request.param)
+
+
+def _available(release: str) -> str:
     try:
-        classpath(found)
+        classpath(release)
     except NoOracle as missing:
         pytest.fail(str(missing), pytrace=False)
-    return found
+    return release

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from tools.oracle import SHARED, NoOracle, classpath, run
 
-__all__ = ["RELEASES", "NoOracle", "ask", "classpath", "offered", "run"]
+__all__ = ["RELEASES", "WITH_STREAMS_GROUPS", "NoOracle", "ask", "classpath", "offered", "run"]
 
 RELEASES: Final = ("2.8.2", "3.9.1", "4.3.0", "4.4.0")
+WITH_STREAMS_GROUPS: Final = RELEASES[2:]
 
 
 def ask(release: str, questions: list[dict[str, Any]], program: Path = SHARED / "oracle" / "KafkaCodec.java") -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 from assignor_stories import by_subtopology, of_subtopologies
 
 from groupmock.core.groups.consumer.assignors import Effort
@@ -15,25 +14,13 @@ from groupmock.core.groups.streams.sticky_assignor import Seen, assign
 from groupmock.core.groups.streams.tasks import Task
 from groupmock.core.work import at_once
 
-from .oracle import NoOracle, ask, classpath
+from .oracle import ask
 
 PROGRAM: Final = Path(__file__).with_name("KafkaTasks.java")
 SEED: Final = int(os.environ.get("GROUPMOCK_JUDGE_SEED", "1"))
 TARGETS: Final = int(os.environ.get("GROUPMOCK_JUDGE_TASKS", "5000"))
-RELEASES: Final = ("4.4.0", "4.3.0")
 Asked = dict[str, Any]
 Told = dict[str, list[dict[str, list[int]]]]
-
-
-@pytest.fixture(params=RELEASES)
-def streams_release(request: pytest.FixtureRequest) -> str:
-    """Return a release with streams groups whose classes are available."""
-    found: str = request.param
-    try:
-        classpath(found)
-    except NoOracle as missing:
-        pytest.fail(str(missing), pytrace=False)
-    return found
 
 
 class DrawnGroup:
