@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .machine import Cores, cpu_seconds, pinned
+from .machine import Cores, pinned
 
 SOURCES = Path(__file__).parent / "load"
 FLAGS = ("-O2", "-Wall", "-std=gnu11")
@@ -112,7 +112,8 @@ class Load:
 
 @dataclass(frozen=True)
 class Rate:
-    """Requests per second, and the server's CPU microseconds per request, which are steadier on a busy machine."""
+    """Requests per second, and the server's CPU microseconds per request, which are steadier on a busy machine. Neither counts the warm-up,
+    in which the clients connect and send their first request."""
 
     per_second: float
     cpu_us: float
@@ -128,10 +129,9 @@ def rate_of(server: RunningServer, load: Load, payloads: Path, cores: Cores, sec
     preamble = payloads.read_text().split("\n", 1)[0]
 
     def one(count: int, warm: int) -> Rate:
-        before = cpu_seconds(server.pid)
-        counts = ["-p", preamble, "-n", str(count), "-w", str(warm)]
+        counts = ["-p", preamble, "-n", str(count), "-w", str(warm), "-P", str(server.pid)]
         readings = generate("kload", [*fixed, *checks, *counts, server.host, str(server.port)], cores, 90)
-        return Rate(float(readings["rps"]), (cpu_seconds(server.pid) - before) * 1e6 / (count + warm))
+        return Rate(float(readings["rps"]), float(readings["srv_us_per_req"]))
 
     guess = one(max(4000, 4 * load.connections), 1000).per_second
-    return one(max(5000, int(guess * seconds)), max(1000, int(guess * seconds * 0.2)))
+    return one(max(5000, int(guess * seconds)), max(1000, 2 * load.connections, int(guess * seconds * 0.2)))

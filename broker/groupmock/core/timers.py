@@ -51,12 +51,15 @@ _FEW: Final = 64
 """If fewer heap entries than this are cancelled or replaced, removing them is not worth the cost."""
 
 
-class Beats(msgspec.Struct, gc=False):
+class Beats:
     """The time of the last repeated heartbeat (ns of the run), which the driver writes, and how long a session lives after it. A moved
-    deadline begins a new count with 0."""
+    deadline begins a new count with 0. A field of a msgspec.Struct takes longer to write."""
 
-    lives_ns: int
-    last: int = 0
+    __slots__ = ("last", "lives_ns")
+
+    def __init__(self, lives_ns: int) -> None:
+        self.lives_ns = lives_ns
+        self.last = 0
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):

@@ -165,13 +165,12 @@ class Connection(asyncio.Protocol):
         takes the full path. The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
         repeat, driver = self.repeat, self.driver
         if repeat is not None and repeat.group.epoch == repeat.epoch:
-            count = 1
-            if len(data) != repeat.length:
-                answers, count = repeat.several(data), len(data) // repeat.length
-            elif data[:ID_AT] == repeat.head and data[ID_END:] == repeat.tail:  # Slices are faster than startswith and endswith.
-                answers = repeat.answer_head + data[ID_AT:ID_END] + repeat.answer_tail
+            identifier = data[ID_AT:ID_END]
+            # A concatenation and a comparison are faster than three slices, and than startswith and endswith.
+            if repeat.head + identifier + repeat.tail == data:
+                answers, count = repeat.answer_head + identifier + repeat.answer_tail, 1
             else:
-                answers = b""
+                answers, count = repeat.several(data), len(data) // repeat.length
             if answers:
                 now = driver.now()
                 # The rows are written before `beaten` changes, because a sink may look at the time of the previous heartbeat.
