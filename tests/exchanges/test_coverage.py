@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
+
+from cases import for_each
 
 from groupmock_clients.probe.language.exchange import RELEASES, Exchange
 from groupmock_clients.probe.language.exchange_suite import load_suite
@@ -11,6 +15,7 @@ from groupmock_clients.probe.language.exchange_suite import load_suite
 SUITE = load_suite()
 EXCHANGES = SUITE.exchanges
 ROWS = list(SUITE.rows)
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_row_has_an_exchange() -> None:
@@ -20,6 +25,20 @@ def test_every_row_has_an_exchange() -> None:
 
 def test_every_exchange_names_rows_of_the_index() -> None:
     assert {row for exchange in EXCHANGES for row in exchange.rows} - set(ROWS) == set()
+
+
+@for_each(("page", "prefix"), [("consumer-groups", "CG"), ("security", "SEC"), ("share-groups", "SG")])
+def test_every_statement_of_a_page_has_a_row_or_a_reason(page: str, prefix: str) -> None:
+    text = (ROOT / "docs" / "kafka" / f"{page}.md").read_text(encoding="utf-8")
+    checked = re.split(r"^## .*How each statement is checked$", f"{text}\n", flags=re.MULTILINE)[-1] if "How each" in text else ""
+    checked = checked.partition("\n## ")[0]
+    ranges = re.findall(rf"^\| {prefix}-(\d+)(?: to {prefix}-(\d+))? \|", checked, re.MULTILINE)
+    without = {f"{prefix}-{number:02}" for first, last in ranges for number in range(int(first), int(last or first) + 1)}
+    stated = {f"{prefix}-{number}" for number in re.findall(rf'<a id="{prefix.lower()}-(\d+)"', text)}
+    rows = {row for row in ROWS if row.startswith(f"{prefix}-")}
+    assert stated - rows == without
+    assert rows <= stated
+    assert all((ROOT / path).is_file() for path in re.findall(r"`(tests/(?:unit|live)/\S+\.py)`", checked))
 
 
 def test_what_is_not_run_is_counted(record_property: Callable[[str, object], None]) -> None:

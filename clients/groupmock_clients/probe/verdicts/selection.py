@@ -15,7 +15,7 @@ from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 from .playable import Unplayable, fit, known_settings
 
 # Without ConsumerGroupHeartbeat (68) no member can join a group of the consumer protocol.
-OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,), "share": (76, 78)}
+OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,), "share": (76, 78), "streams": (88,)}
 """Maps a requirement to the APIs that a broker advertises if it meets the requirement."""
 OF_SECURITY: Final = ("authorizer", "no-authorizer", "listeners")
 

@@ -1,15 +1,13 @@
-"""Lines of exchanges that open connections, authenticate and steer rights, and the statements about security that have rows."""
+"""Lines of exchanges that open connections, authenticate and steer rights."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from cases import for_each
 
 from groupmock_clients.probe.language.exchange import Connect, Exchange, Expectation, Raw, Timing
-from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.language.macros import LogicalLine
 from groupmock_clients.probe.language.parser import read_one
 from groupmock_clients.probe.language.steps import step_of
@@ -17,7 +15,6 @@ from groupmock_clients.probe.language.syntax import ExchangeError, FunctionCall,
 from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.verdicts.runner import play
 
-PAGE = Path(__file__).parents[4] / "docs" / "kafka" / "security.md"
 EXCHANGE = Exchange("X", "about lines", "x:1")
 
 
@@ -53,17 +50,6 @@ def test_expectation_of_an_end_may_have_a_time() -> None:
     assert isinstance(step, Raw) and step.expects is not None
     assert step.expects.of("4.4") == Expectation("bytes", fields=(("bytes", Literal(b"\x15")),), timing=Timing("before", 0, 90))
     assert step.expects.of("3.9") == Expectation("closed", timing=Timing("after", 100, 300))
-
-
-def test_every_statement_about_security_has_a_row_or_a_reason() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    checked = page.partition("## How each statement is checked")[2].partition("\n## ")[0]
-    ranges = re.findall(r"^\| SEC-(\d+)(?: to SEC-(\d+))? \|", checked, re.MULTILINE)
-    without = {f"SEC-{number:02}" for first, last in ranges for number in range(int(first), int(last or first) + 1)}
-    stated = {f"SEC-{number}" for number in re.findall(r'<a id="sec-(\d+)"', page)}
-    rows = {row for row in load_suite().rows if row.startswith("SEC-")}
-    assert stated - rows == without
-    assert all((PAGE.parents[2] / path).is_file() for path in re.findall(r"`(tests/(?:unit|live)/\S+\.py)`", checked))
 
 
 def test_report_of_a_failure_has_no_bytes_of_an_authentication() -> None:

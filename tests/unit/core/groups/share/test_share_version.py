@@ -1,4 +1,5 @@
-"""The feature share.version: advertised, lowered, raised (SG-04, SG-05); and the coordinators of share partitions (SG-02)."""
+"""The feature share.version: advertised, lowered, raised (SG-04, SG-05); and the coordinators of share groups and partitions (SG-02,
+SG-06)."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from groupmock_codec.messages.k92_delete_share_group_offsets import DeleteShareG
 
 NAME = "share.version"
 OFF = "The version of API is not supported."
+NOT_HERE = "This is not the correct coordinator."
 
 
 def finalized(wire: Any) -> list[int]:
@@ -60,3 +62,17 @@ def test_the_coordinator_of_a_share_partition_leads_its_state() -> None:
     assert {each.error_code for each in found[:30]} == {0}
     assert {each.node_id for each in found[:30]} == {1, 2, 3}
     assert [(each.error_code, each.node_id) for each in found[30:]] == [(42, -1)] * 2
+
+
+def test_a_node_that_coordinates_another_group_refuses_this_one() -> None:
+    rig = WireRig.make(topics={"t": 1}, nodes=2)
+    (found,) = rig.connect().ask(10, 6, FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])).coordinators
+    wire = rig.connect(3 - found.node_id)
+    beat = wire.ask(76, 1, ShareGroupHeartbeatRequest(group_id="g", member_id="A", subscribed_topic_names=["t"]))
+    (group,) = wire.ask(77, 1, ShareGroupDescribeRequest(group_ids=["g"])).groups
+    asked = DescribeShareGroupOffsetsRequest(groups=[DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=None)])
+    (described,) = wire.ask(90, 1, asked).groups
+    altered = wire.ask(91, 0, AlterShareGroupOffsetsRequest(group_id="g"))
+    deleted = wire.ask(92, 0, DeleteShareGroupOffsetsRequest(group_id="g"))
+    assert [(each.error_code, each.error_message) for each in (beat, group)] == [(16, None)] * 2
+    assert [(each.error_code, each.error_message) for each in (described, altered, deleted)] == [(16, NOT_HERE)] * 3
