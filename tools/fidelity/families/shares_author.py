@@ -59,6 +59,11 @@ class SharesAuthor:
         """Return the core's share partition, or None if it is not in memory."""
         return self.shares.partitions.get((self.facts.groups[member.group - 1], self.facts.topics[place[0] - 1].topic_id, place[1]))
 
+    def is_stored(self, member: ShareMember, place: Place) -> bool:
+        """Tell whether the partition is initialized for the member's group."""
+        topic_id = self.facts.topics[place[0] - 1].topic_id
+        return self.shares.stored(self.facts.groups[member.group - 1], topic_id, place[1]) is not None
+
     def places(self) -> list[Place]:
         return [(number, index) for number, need in enumerate(self.script.topics, 1) for index in range(need.partitions)]
 

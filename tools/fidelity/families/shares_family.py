@@ -2,19 +2,16 @@
 acknowledgements of every type in their own requests and in fetches, redelivery, administrators of offsets and configs.
 
 Left out is what chance decides on a broker: whether a fetch sees records that it releases itself, records that another member released
-while it was parked (docs/kafka/share-groups.md#sg-177), and which partition gets the rest of the bytes that partitions share evenly. The
+while it was parked (docs/kafka/share-groups.md#sg-177). The
 first fetch of a partition waits for more bytes than there are, because a broker reads the stored state meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
-from groupmock.core.share.runs import Run
-from groupmock_codec.acknowledge_types import ACCEPT, GAP, REJECT, RELEASE, RENEW
 from groupmock_codec.api_keys import (
     ALTER_SHARE_GROUP_OFFSETS,
     DELETE_GROUPS,
@@ -29,6 +26,7 @@ from groupmock_codec.api_keys import (
 
 from ..generated.script import Json, Script, TopicNeed, act, group, told, topic, topic_id, transactional_id, written
 from .log_family import KEPT, SETTLING_MS
+from .shares_acknowledgements import MANY, acknowledged_by, renews
 from .shares_author import Place, ShareMember, SharesAuthor
 
 PRODUCER: Final = "P"
@@ -41,11 +39,9 @@ WAIT_MS: Final = 400
 RELEASED_MS: Final = 250
 """The time that a broker may take to release the records of a closed session."""
 MOST_BYTES: Final = 1 << 20
-KINDS: Final = {ACCEPT: 50, RELEASE: 24, REJECT: 10, GAP: 6, RENEW: 10}
-"""Maps a type of acknowledgement to its weight."""
+EVEN_BYTES: Final = (60, 180, 420)
+"""Limits of bytes that up to six partitions can share evenly: a broker draws which partition gets the rest (PartitionMaxBytesStrategy)."""
 LENGTHS: Final = (1, 1, 1, 2, 3, 4, 8)
-MANY: Final = 60
-"""The number of records in a large batch, two of which exceed the smallest limit of records in flight."""
 
 
 def generate(seed: int, release: str) -> Script:
@@ -172,17 +168,20 @@ def _fetch(author: SharesAuthor) -> None:
         return
     rng, session = author.rng, author.session(member)
     fields: dict[str, Json] = {
-        "max_wait_ms": 0, "min_bytes": 1, "max_bytes": rng.choice((MOST_BYTES, MOST_BYTES, MOST_BYTES, 12, 144, 396)),
+        "max_wait_ms": 0, "min_bytes": 1, "max_bytes": rng.choice((MOST_BYTES, MOST_BYTES, MOST_BYTES, *EVEN_BYTES)),
         "max_records": rng.choice((500, 500, 500, 1, 2, 3, 5, 10)), "batch_size": rng.choice((500, 500, 500, 1, 2, 5)),
         "share_acquire_mode": rng.choice((0, 0, 1)),
     }  # fmt: skip
     wanted = set() if session is not None and rng.random() < 0.7 else set(rng.sample(author.places(), rng.randint(1, len(author.places()))))
-    acknowledged = _acknowledged(author, member, piggybacked=True) if session is not None and rng.random() < 0.3 else {}
+    acknowledged = acknowledged_by(author, member, piggybacked=True) if session is not None and rng.random() < 0.3 else {}
     if any(author.is_full(member, place) for place in acknowledged):
         acknowledged = {}  # Whether the fetch sees that the acknowledged records are done, is a matter of time.
     epoch = _epoch(author, member)
     there = {place for place in author.places() if session is not None and _slot(author, place) in session.slots}
-    loaded = all(author.partition(member, place) is not None for place in {*wanted, *acknowledged, *there})
+    named = {*wanted, *acknowledged, *there}
+    loaded = all(author.partition(member, place) is not None for place in named)
+    if named and not any(author.is_stored(member, place) for place in named):
+        return  # A broker answers at once if it has learned early enough that none of them is initialized.
     if not loaded:
         # A broker reads the stored states while the fetch waits for bytes that never come. A partition that begins behind the first open
         # transaction is answered at once, when others may not be read yet.
@@ -255,13 +254,13 @@ def _acknowledge(author: SharesAuthor, released: bool = True) -> None:
     if member is None or (author.session(member) is None and author.rng.random() < 0.95):
         return
     rng = author.rng
-    acknowledged = _acknowledged(author, member, piggybacked=not released)
+    acknowledged = acknowledged_by(author, member, piggybacked=not released)
     places = set(acknowledged)
     if rng.random() < 0.1:
         places.add(rng.choice(author.places()))
     fields = {
         "share_session_epoch": _epoch(author, member), "topics": _topics(author, places, acknowledged),
-        "is_renew_ack": _renews(acknowledged) != (rng.random() < 0.03),
+        "is_renew_ack": renews(acknowledged) != (rng.random() < 0.03),
     }  # fmt: skip
     author.member_sends(member, SHARE_ACKNOWLEDGE, author.version(SHARE_ACKNOWLEDGE), fields)
 
@@ -272,68 +271,12 @@ def _renew(author: SharesAuthor) -> None:
     session = None if member is None else author.session(member)
     if member is None or session is None:
         return
-    acknowledged = _acknowledged(author, member, piggybacked=False)
+    acknowledged = acknowledged_by(author, member, piggybacked=False)
     fields = {
         "is_renew_ack": True, "max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": author.rng.choice((0, 0, 0, 0, 5)),
         "share_session_epoch": _epoch(author, member), "topics": _topics(author, set(acknowledged), acknowledged),
     }  # fmt: skip
     author.member_sends(member, SHARE_FETCH, 2, fields)
-
-
-def _renews(acknowledged: dict[Place, list[Json]]) -> bool:
-    return any(RENEW in batch["acknowledge_types"] for batches in acknowledged.values() for batch in batches)
-
-
-def _acknowledged(author: SharesAuthor, member: ShareMember, piggybacked: bool) -> dict[Place, list[Json]]:
-    """Return batches of acknowledgements by partition, most of them of records that the member holds. `piggybacked` ones release and
-    renew nothing."""
-    rng = author.rng
-    kinds = {kind: weight for kind, weight in KINDS.items() if not piggybacked or kind not in (RELEASE, RENEW)}
-    found: dict[Place, list[Json]] = {}
-    for place in author.places():
-        held = author.held(member, place)
-        if held and rng.random() < 0.8:
-            found[place] = _batches(rng, held, kinds)
-        elif rng.random() < 0.08:
-            found[place] = [_odd_batch(rng, author.end_of(place), kinds)]
-    return found
-
-
-def _batches(rng: Random, held: list[Run], kinds: dict[int, int]) -> list[Json]:
-    """Return batches about runs of records that a member holds."""
-    chosen = held if rng.random() < 0.5 else held[: rng.randint(1, len(held))]
-    way = rng.random()
-    if way < 0.2 and all(left.last + 1 == right.first for left, right in pairwise(chosen)):
-        return [_batch(rng, chosen[0].first, chosen[-1].last, kinds)]
-    batches = []
-    for run in chosen:
-        first, last = run.first, run.last
-        if way > 0.6:
-            first = rng.randint(run.first, run.last)
-            last = rng.randint(first, run.last)
-        batches.append(_batch(rng, first, last, kinds))
-    if rng.random() < 0.05:
-        batches.append(_odd_batch(rng, held[-1].last + 2, kinds))
-    if rng.random() < 0.02:
-        batches.reverse()
-    return batches
-
-
-def _batch(rng: Random, first: int, last: int, kinds: dict[int, int]) -> Json:
-    """Return one batch with a type for all its offsets, or with one for each."""
-    each = last - first < MANY and rng.random() < 0.35
-    types = rng.choices(list(kinds), list(kinds.values()), k=last - first + 1 if each else 1)
-    return {"first_offset": first, "last_offset": last, "acknowledge_types": types}
-
-
-def _odd_batch(rng: Random, end: int, kinds: dict[int, int]) -> Json:
-    """Return a batch of any offsets with types that may be invalid."""
-    first = rng.randint(0, end + 2)
-    batch = _batch(rng, first, first + rng.choice((0, 0, 1, 3)), kinds)
-    if rng.random() < 0.3:
-        types = rng.choice(([], [5], [-1], [1, 1], None))
-        batch |= {"last_offset": first - 1} if types is None else {"acknowledge_types": types}
-    return batch
 
 
 # -- sessions ----------------------------------------------------------------------------------------------------------
@@ -345,14 +288,14 @@ def _close(author: SharesAuthor, member: ShareMember | None = None) -> None:
     if member is None:
         return
     rng = author.rng
-    acknowledged = _acknowledged(author, member, piggybacked=False) if rng.random() < 0.5 else {}
+    acknowledged = acknowledged_by(author, member, piggybacked=False) if rng.random() < 0.5 else {}
     fields: dict[str, Json] = {"share_session_epoch": -1, "topics": _topics(author, set(acknowledged), acknowledged)}
     if rng.random() < 0.3:
         fields |= {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0}
-        fields |= {"is_renew_ack": True} if _renews(acknowledged) else {}
+        fields |= {"is_renew_ack": True} if renews(acknowledged) else {}
         author.member_sends(member, SHARE_FETCH, 2, fields)
     else:
-        author.member_sends(member, SHARE_ACKNOWLEDGE, 2, {**fields, "is_renew_ack": _renews(acknowledged)})
+        author.member_sends(member, SHARE_ACKNOWLEDGE, 2, {**fields, "is_renew_ack": renews(acknowledged)})
     author.wait(RELEASED_MS)
 
 

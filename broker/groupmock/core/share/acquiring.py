@@ -72,11 +72,13 @@ class Acquiring:
         overlapping = states.overlapping(first, last)
         # Records before the end are acquired anew if DeleteRecords has moved the start into their batch, and an earlier one is in flight.
         begins = first if not overlapping and states.floor(first) >= 0 else max(first, states.end)
-        if self._again(first, last) and self._count < self._most and begins <= last:
+        if self._again(first, last, produced) and self._count < self._most and begins <= last:
             self._new(begins, last, produced)
+        if self._result:
+            states.acquired_before(self._result[-1].last + 1)
         return self._result
 
-    def _again(self, first: int, last: int) -> bool:
+    def _again(self, first: int, last: int, produced: Sequence[Produced]) -> bool:
         """Acquire what is available of the batches in flight. Return False if the fetch must not get more records."""
         states = self._states
         for batch in states.overlapping(first, last):
@@ -84,7 +86,7 @@ class Acquiring:
                 return True
             left = self._most - self._count
             if batch.fresh:
-                self._fresh(batch, last)
+                self._fresh(batch, last, produced)
                 continue
             slow = self._is_slow(batch, first, last)
             if slow and self._count:
@@ -130,37 +132,36 @@ class Acquiring:
                 break
         return taken
 
-    def _fresh(self, batch: InFlightBatch, last: int) -> None:
+    def _fresh(self, batch: InFlightBatch, last: int, produced: Sequence[Produced]) -> None:
         """Acquire records between stored ones, which no member ever got."""
-        run, left = batch.runs[0], self._most - self._count
-        stop = min(run.last, last, run.first + left - 1)
+        run = batch.runs[0]
         self._states.drop(batch)
+        stop = self._new(run.first, min(run.last, last), produced)
         if stop < run.last:
             self._states.put(InFlightBatch([run.part(stop + 1, run.last)], fresh=True))
-        new = self._lock(run.first, stop)
-        self._states.put(InFlightBatch([new]))
-        self._add(new)
 
-    def _new(self, first: int, last: int, produced: Sequence[Produced]) -> None:
-        """Acquire records that were never acquired."""
+    def _new(self, first: int, last: int, produced: Sequence[Produced]) -> int:
+        """Acquire records that were never acquired, and return the last offset of their batches."""
         states, left, rest = self._states, self._most - self._count, None
         if left < last - first + 1:
             wanted = first + left - 1
-            last = next((each.last for each in produced if each.first <= wanted <= each.last), wanted)
+            last = min(last, next((each.last for each in produced if each.first <= wanted <= each.last), wanted))
             if self._by_record and wanted < last:
                 rest = Run(wanted + 1, last, AVAILABLE, 0)
-                last = wanted
         if not states.batches:
             # The log has no records before the first of these, because compaction or DeleteRecords has removed them.
             states.start = first
         if rest is not None:
-            states.put(InFlightBatch([self._lock(first, last), rest], split=True))
-            self._add(self._lock(first, last))
+            acquired = self._lock(first, rest.first - 1)
+            states.put(InFlightBatch([acquired, rest], split=True))
+            self._add(acquired)
         else:
             for run in self._cut(first, last, produced):
                 states.put(InFlightBatch([run]))
                 self._add(run)
-        states.end = (last if rest is None else rest.last) + 1
+        states.end = max(states.end, last + 1)
+        states.acquired_before(self._result[-1].last + 1)
+        return last
 
     def _cut(self, first: int, last: int, produced: Sequence[Produced]) -> list[Run]:
         """Return new records as runs of at least the batch size, which begin where a produced batch does (SG-172)."""

@@ -144,8 +144,9 @@ class SharePartition:
         acquired = acquiring.acquire(offset, [Produced(batch.base_offset, batch.last_offset) for batch in read])
         aborted = self._aborted(read) if rules.committed else []
         delivered = without_aborted(states, acquired, aborted) if aborted and acquired else acquired
-        if acquired:
+        if delivered:
             self._lock(turn, lock_ends)
+        if acquired:
             gone = sum(each.size for each in acquired) - sum(each.size for each in delivered)
             if gone:
                 # The start moves with the next write (SG-103). But aborted records must not fill the window, because nobody acknowledges
@@ -247,7 +248,7 @@ class SharePartition:
         before = [run for batch in states.batches for run in batch.runs if matches(run)]
         freed = states.change_all(matches, rules.released)
         if not freed and not archived:
-            return Freed([], states.move_start(), any=False)
+            return NOBODY_FREED
         with suppress(WriteRefused):
             self._write()
         moved = states.move_start()

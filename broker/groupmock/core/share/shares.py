@@ -166,6 +166,7 @@ class Shares:
         if found is None or found.node != node:
             return error_codes.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED
         rules = self.rules_of(group_id, node)
+        self._look(turn, found)
         try:
             outcome = found.acknowledge(turn, rules, member_id, batches)
         except AcknowledgementRefused as refused:
@@ -191,6 +192,12 @@ class Shares:
         rules = self.rules_of(partition.place.group_id, partition.node)
         self._bury(turn, partition, rules, freed.archived, EXHAUSTED)
         if freed.moved or (wake and freed.any):
+            self.fetches.changed_for(turn, partition)
+
+    def _look(self, turn: Turn, partition: SharePartition) -> None:
+        """Try the waiting fetches before records are acknowledged or released. A broker tries them before it has stored that, so that they
+        get only what was released earlier (SharePartitionManager.acknowledge, releaseSession)."""
+        if "fetches" in self.__dict__ and partition.states.available:
             self.fetches.changed_for(turn, partition)
 
     def of_group(self, group_id: str) -> list[SharePartition]:
@@ -257,6 +264,7 @@ class Shares:
                 if found.holds(session.member_id) and found.altered:
                     self.drop(turn, found, causes.ALTERED)
                     continue
+                self._look(turn, found)
                 freed = found.release(turn, self.rules_of(session.group_id, session.node), session.member_id, why)
                 self.settle(turn, found, freed, wake=False)
         sessions.remove(session)

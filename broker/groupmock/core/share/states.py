@@ -40,11 +40,28 @@ class RecordStates:
         """The number of acquired records by member id."""
         self.runs = 0
         self._total = total
+        self._gap_from = self._gap_end = BEFORE
+        """The offset from which on there may be records between stored ones, which no member ever got, and the end of the stored ones."""
 
     @property
     def in_flight(self) -> int:
         """Return how many records count as in flight: all from the start to the last acquired one, done ones included (SG-250)."""
         return self.end - self.start if self.batches else 0
+
+    def stored_with_gaps(self, offset: int) -> None:
+        """Note that the stored states, which are all that there is so far, have their first gap at the offset."""
+        self._gap_from, self._gap_end = offset, self.end
+
+    def acquired_before(self, offset: int) -> None:
+        """Note that a fetch has acquired what it could before the offset, so that gaps lie behind it. There are none once records behind
+        the stored ones were acquired (SharePartition.maybeUpdatePersisterGapWindowStartOffset)."""
+        if self._gap_from != BEFORE:
+            self._gap_from = offset if self.gap_from != BEFORE and offset < self.end else BEFORE
+
+    @property
+    def gap_from(self) -> int:
+        """Return the offset from which on there may be gaps, or -1."""
+        return self._gap_from if self._gap_end == self.end else BEFORE
 
     def next_offset(self) -> int:
         """Return the first offset that a fetch may acquire."""
@@ -191,12 +208,15 @@ class RecordStates:
 
     def move_start(self) -> bool:
         """Move the start over done records at the front, and forget batches of which all records are done. Return whether the start moved.
-        It moves back if all records in flight are done and lie before it, which DeleteRecords makes possible
-        (SharePartition.maybeUpdateCachedStateAndOffsets)."""
+        It stops where there may be a gap, even if a fetch has found none there. It moves back if all records in flight are done and lie
+        before it, which DeleteRecords makes possible (SharePartition.maybeUpdateCachedStateAndOffsets)."""
         if not self._start_is_done():
             return False
         last, full = BEFORE, 0
+        gap_from = self.gap_from
         for batch in self.batches:
+            if batch.last >= gap_from != BEFORE:
+                break
             open_run = next((run for run in batch.runs if not run.done), None)
             if open_run is not None:
                 last = open_run.first - 1 if open_run is not batch.runs[0] else last

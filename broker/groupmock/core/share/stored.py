@@ -67,11 +67,15 @@ class Stored(msgspec.Struct):
     def resumed(self, total: RunCount) -> RecordStates:
         """Return the states that were kept. Records between them that no member has acknowledged are fetched anew."""
         states = RecordStates(self.start_offset if self.resumes_at == NEVER_WRITTEN else self.resumes_at, total)
+        gaps = []
         for run in self.runs:
             if run.first > states.end:
+                gaps.append(states.end)
                 states.put(InFlightBatch([Run(states.end, run.first - 1, AVAILABLE, 0)], fresh=True))
             states.put(InFlightBatch([run]))
             states.end = run.last + 1
+        if gaps:
+            states.stored_with_gaps(gaps[0])
         states.move_start()
         return states
 
@@ -116,10 +120,13 @@ class StoredStates:
             self._stored.pop(group_id, None)
 
     def check(self, key: Key, state_epoch: int) -> Stored:
-        """Return the state into which a share partition writes that has read it at this state epoch. Raises WriteRefused."""
+        """Return the state into which a share partition writes that has read one of this state epoch. Raises WriteRefused.
+
+        A state of a smaller epoch belongs to a group that was deleted and made anew, and is written into
+        (ShareCoordinatorShard.maybeGetWriteStateError)."""
         stored = self.find(*key)
         if stored is None:
             raise WriteRefused(error_codes.UNKNOWN_SERVER_ERROR, DELETED)
-        if stored.state_epoch != state_epoch:
+        if stored.state_epoch > state_epoch:
             raise WriteRefused(error_codes.NOT_LEADER_OR_FOLLOWER, self._fenced)
         return stored

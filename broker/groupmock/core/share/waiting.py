@@ -1,9 +1,9 @@
 """Answers share fetches with the records that there are, and parks a fetch that gets nothing until its max wait is over.
 
 A parked fetch is tried again when records are written, when a lock ends, when a start offset moves, and when another fetch has read the
-partition. The release of a record does not
-wake it, and neither does the end of a session, because Kafka looks before it has stored the release (SG-177). So such records come when
-max wait is over, or with the next fetch. In Kafka: DelayedShareFetch, SharePartitionManager.
+partition. It is also tried when records are acknowledged and when a session ends, but Kafka looks before it has stored what is released
+then (SG-177). So these records come with the next of these events, when max wait is over, or with the next fetch.
+In Kafka: DelayedShareFetch, SharePartitionManager.
 """
 
 from __future__ import annotations

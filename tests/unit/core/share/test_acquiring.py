@@ -90,6 +90,19 @@ def test_a_waiting_fetch_is_woken_when_a_lock_ends_but_not_by_a_release(share: S
     assert alice.acquired(waiting.answer) == {P0: [(0, 1, 3)]}
 
 
+def test_a_waiting_fetch_gets_what_was_released_earlier_when_something_else_is_acknowledged(share: ShareRig) -> None:
+    share.produce(1, 1, 1)
+    alice, bob, carl = share.session("alice"), share.session("bob"), share.session("carl")
+    assert bob.take(P0, max_records=1) == [(0, 0, 1)]
+    assert carl.take(P0, max_records=2) == [(1, 2, 1)]
+    waiting = alice.send(P0, max_wait_ms=60_000)
+    bob.acknowledge({P0: [(0, 0, RELEASE)]})
+    assert waiting.answer is None
+    carl.close()
+    assert alice.acquired(waiting.answer) == {P0: [(0, 0, 2)]}  # Kafka looks before it has stored what the session's end releases.
+    assert alice.take() == [(1, 2, 2)]
+
+
 def test_the_least_number_of_bytes_is_waited_for(share: ShareRig) -> None:
     share.produce(1)
     alice = share.session("alice")

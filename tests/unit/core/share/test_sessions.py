@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from share_rig import GROUP, LOCK_MS, ShareRig
 
-from groupmock.core.share import stored
+from groupmock.core.share import acknowledging, causes, stored
 from groupmock.rig.share_session import ShareSession
 from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import ACCEPT, RELEASE
 
 P0, P1 = ("orders", 0), ("orders", 1)
 NO_SESSION, WRONG_EPOCH = error_codes.SHARE_SESSION_NOT_FOUND, error_codes.INVALID_SHARE_SESSION_EPOCH
-INVALID = error_codes.INVALID_REQUEST
+INVALID, INVALID_STATE = error_codes.INVALID_REQUEST, error_codes.INVALID_RECORD_STATE
 WHOLE = ("", -1)
 
 
@@ -195,6 +195,50 @@ def test_offsets_altered_under_a_session_are_noticed_by_its_next_write(share: Sh
     assert (share.start(), share.lag()) == (2, 4)
     assert alice.acknowledge({P0: [(0, 5, ACCEPT)]}) == {P0: (6, stored.FENCED)}
     assert alice.take() == [(2, 5, 1)]
+
+
+def test_states_of_a_group_that_was_made_anew_are_written_by_older_share_partitions(share: ShareRig) -> None:
+    share.produce(6)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    share.shares.delete(share.rig.turn(), GROUP)
+    share.initialize([0], start=0, epoch=share.shares.partitions[GROUP, share.topic_id, 0].state_epoch - 1)
+    assert alice.acknowledge({P0: [(0, 1, ACCEPT)]}) == {P0: (0, None)}
+    assert (share.start(), share.lag()) == (0, 4)
+
+
+def test_records_between_stored_ones_are_cut_where_produced_batches_begin(share: ShareRig) -> None:
+    share.produce(4, 4, 4, 4)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    alice.acknowledge({P0: [(12, 13, ACCEPT)]})
+    _load_anew(share, alice)
+    assert alice.take(P0, batch_size=5) == [(0, 7, 1), (8, 11, 1), (14, 15, 1)]
+    alice.acknowledge({P0: [(12, 13, ACCEPT)]})
+    _load_anew(share, alice)
+    assert alice.take(P0, max_records=5) == [(0, 7, 1)]
+    assert alice.take(mode=1, max_records=3) == [(8, 10, 1)]
+    assert alice.take() == [(11, 11, 1), (14, 15, 1)]
+
+
+def test_the_start_stays_where_stored_states_may_have_a_gap(share: ShareRig) -> None:
+    share.produce(1, 2, 1)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    alice.acknowledge({P0: [(1, 2, ACCEPT)]})
+    _load_anew(share, alice)
+    assert alice.take(P0, max_records=1) == [(0, 0, 1)]
+    alice.acknowledge({P0: [(0, 0, ACCEPT)]})
+    assert alice.acknowledge({P0: [(1, 2, ACCEPT)]}) == {P0: (INVALID_STATE, acknowledging.BATCH_NOT_ACQUIRED)}
+    assert alice.take() == [(3, 3, 1)]
+    alice.acknowledge({P0: [(3, 3, ACCEPT)]})
+    assert alice.acknowledge({P0: [(1, 2, ACCEPT)]}) == {P0: (0, None)}
+
+
+def _load_anew(share: ShareRig, member: ShareSession) -> None:
+    """Drop the share partition as a broker that ends suddenly does, so that the next fetch reads what was stored."""
+    share.shares.drop(share.rig.turn(), share.shares.partitions[GROUP, share.topic_id, 0], causes.MOVED)
+    member.hang_up()
 
 
 def test_offsets_deleted_under_a_session_refuse_its_writes(share: ShareRig) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from share_rig import ShareRig
+from share_rig import LOCK_MS, ShareRig
 
 from groupmock.core.log.transactions import Marker
 from groupmock_codec.acknowledge_types import ACCEPT, REJECT, RELEASE
@@ -66,6 +66,19 @@ def test_aborted_records_are_archived_for_a_group_of_committed_ones(make_share: 
     assert code == 121  # The start moves over the aborted records with the next write.
     other.end(committed=True)
     assert alice.take() == [(6, 9, 1)]
+
+
+def test_aborted_records_have_no_lock_that_ends(make_share: Callable[..., ShareRig]) -> None:
+    share = make_share(share__isolation__level="read_committed")
+    producer = Producer(share, 7)
+    producer.write(2)
+    producer.end(committed=False)
+    alice = share.session("alice")
+    assert alice.take(P0, mode=1, max_records=2) == []
+    share.rig.sleep(LOCK_MS)
+    assert alice.take() == [(2, 2, 1)]
+    alice.close()
+    assert (share.start(), share.lag()) == (0, 1)  # The start is the one from before the release.
 
 
 def test_bytes_of_aborted_records_between_others_are_sent(make_share: Callable[..., ShareRig]) -> None:
