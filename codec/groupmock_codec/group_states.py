@@ -14,5 +14,7 @@ PREPARING_REBALANCE: Final = "PreparingRebalance"
 COMPLETING_REBALANCE: Final = "CompletingRebalance"
 
 ASSIGNING: Final = "Assigning"
-"""Only consumer groups can be in this state or in Reconciling (KIP-848)."""
+"""Only consumer groups and streams groups can be in this state or in Reconciling (KIP-848, KIP-1071)."""
 RECONCILING: Final = "Reconciling"
+NOT_READY: Final = "NotReady"
+"""Only streams groups can be in this state (KIP-1071)."""

@@ -95,6 +95,7 @@ NO_HOLDS: Final = NoHolds()
 
 CONSUMER_GROUPS: Final = "group.version"
 SHARE_GROUPS: Final = "share.version"
+STREAMS_GROUPS: Final = "streams.version"
 
 
 class Environment:
@@ -124,12 +125,14 @@ class Environment:
         self.identity = identity
         self.levels = {each.name: each.finalized or 0 for each in identity.features}
         """The finalized level of each feature that the cluster's release knows."""
-        listed_there = "consumer" in listed(self.settings.group_coordinator_rebalance_protocols)
-        self.consumer_groups = listed_there and self.levels.get(CONSUMER_GROUPS) != 0
+        protocols = listed(self.settings.group_coordinator_rebalance_protocols)
+        self.consumer_groups = "consumer" in protocols and self.levels.get(CONSUMER_GROUPS) != 0
         """True if the cluster supports consumer groups. Each broker's settings and the cluster's finalized features both decide
         (KIP-848, KIP-1022). In a release without such a feature the settings alone decide."""
         self.share_groups = self.levels.get(SHARE_GROUPS) != 0
         """False if the feature of share groups was downgraded (KIP-932). A release that lacks the feature advertises none of their APIs."""
+        self.streams_groups = "streams" in protocols and self.levels.get(STREAMS_GROUPS) != 0
+        """True if the cluster supports streams groups. Settings and feature both decide, as for consumer groups (ST-05)."""
         self.endpoints = identity.endpoints
         """The addresses of each node, by listener name."""
 

@@ -57,6 +57,14 @@ class Quirks(msgspec.Struct, frozen=True):
     former_instance_ids_stay: bool = False  # 4.3 3.9: a member of a consumer group that changed its instance id keeps the former one, too
     # 4.3 3.9: a static member that returns with another id has no target before the computation, so that an equal one is stored again
     replacement_has_no_target: bool = False
+    # 4.3: the assignor of streams groups begins with the last targets, not with what members have
+    streams_assignor_reads_targets: bool = False
+    # 4.3: a member of a streams group gives up one role of a task before it gets the other one
+    streams_roles_change_in_turn: bool = False
+    # 4.3: members of streams groups cannot be static or report offsets of tasks
+    streams_fields_not_served: bool = False
+    # 4.3: another endpoint of a member of a streams group tells nobody, and partitions of endpoints need not exist
+    streams_endpoints_follow_tasks: bool = False
     # 4.3: an unknown topic in a share session fails the whole ShareFetch, and fenced writes of share states have another text
     unknown_share_topic_fails_fetch: bool = False
     # 4.3 3.9: JoinGroup to a consumer group ignores that group.consumer.migration.policy is disabled (4.3.1 refuses it)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
-
 from .setting_declarations import setting
+from .streams_settings import StreamsSettings
 
 
-class ShareSettings(msgspec.Struct, frozen=True, kw_only=True):
+class ShareSettings(StreamsSettings, frozen=True, kw_only=True):
     """The settings of a broker for share groups (KIP-932)."""
 
     group_share_session_timeout_ms: Annotated[

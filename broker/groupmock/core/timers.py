@@ -27,6 +27,8 @@ NAMES: Final = {
     "member_sync": "group and member id",
     "regex": "group",
     "share_initialize": "group",
+    "streams_delay": "group",
+    "internal_topics": "group",
     "load": "partition of __consumer_offsets",
     "load_transactions": "partition of __transaction_state",
     "markers": "transactional id",

@@ -54,10 +54,13 @@ OF_OFFSETS: Final[Asks] = {
 OF_GROUPS: Final[Asks] = {
     **OF_OFFSETS,
     **dict.fromkeys((api_keys.JOIN_GROUP, api_keys.HEARTBEAT, api_keys.LEAVE_GROUP, api_keys.SYNC_GROUP), _one),
-    **dict.fromkeys((api_keys.CONSUMER_GROUP_HEARTBEAT, api_keys.SHARE_GROUP_HEARTBEAT), _one),
+    **dict.fromkeys((api_keys.CONSUMER_GROUP_HEARTBEAT, api_keys.SHARE_GROUP_HEARTBEAT, api_keys.STREAMS_GROUP_HEARTBEAT), _one),
     **dict.fromkeys((api_keys.ALTER_SHARE_GROUP_OFFSETS, api_keys.DELETE_SHARE_GROUP_OFFSETS), _one),
     api_keys.DESCRIBE_GROUPS: lambda message: message.groups,
-    **dict.fromkeys((api_keys.CONSUMER_GROUP_DESCRIBE, api_keys.SHARE_GROUP_DESCRIBE), lambda message: message.group_ids),
+    **dict.fromkeys(
+        (api_keys.CONSUMER_GROUP_DESCRIBE, api_keys.SHARE_GROUP_DESCRIBE, api_keys.STREAMS_GROUP_DESCRIBE),
+        lambda message: message.group_ids,
+    ),
 }
 """The requests that read or change a group. A list of groups is none of them: it shows the groups as they are at the moment, as Kafka's
 does."""

@@ -9,6 +9,12 @@ class SettingKeywords(TypedDict, total=False):
     """Kafka's name with underscores for dots, without a leading `groupmock.`: `group_max_size=3`. docs/reference/settings.md has defaults
     and bounds."""
 
+    group_streams_session_timeout_ms: int
+    group_streams_heartbeat_interval_ms: int
+    group_streams_assignment_interval_ms: int
+    group_streams_initial_rebalance_delay_ms: int
+    group_streams_num_standby_replicas: int
+    group_streams_max_size: int
     group_share_session_timeout_ms: int
     group_share_heartbeat_interval_ms: int
     group_share_assignment_interval_ms: int

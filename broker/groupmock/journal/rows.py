@@ -48,7 +48,9 @@ NO_ACLS: Final = (
     "this cluster has no authorizer, so that everybody may do everything: for ACLs start it with "
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 )
-_NO_STREAMS_GROUPS: Final = "groupmock serves no streams groups (KIP-1071): set group.protocol=classic in the Streams application"
+_NO_STREAMS_GROUPS: Final = (
+    "this release of Kafka has no streams groups (KIP-1071): set group.protocol=classic in the Streams application, or use another profile"
+)
 REMEDIES: Final[dict[int, str]] = {17: NO_SASL, 36: NO_SASL, 29: NO_ACLS, 30: NO_ACLS, 31: NO_ACLS}
 """Maps each API key that needs a feature that groupmock lacks to the remedy that a row names."""
 OF_SASL_LISTENERS: Final = ("UNSUPPORTED_SASL_MECHANISM", "SASL_AUTHENTICATION_FAILED")
@@ -58,7 +60,7 @@ UNSERVED: Final[dict[int, str]] = {
     89: f"StreamsGroupDescribe: {_NO_STREAMS_GROUPS}",
     93: f"StreamsGroupTopologyDescriptionUpdate: {_NO_STREAMS_GROUPS}",
 }
-"""The `reason` of a close row for each API key that is not served."""
+"""The `reason` of a close row for each API key that is not served in every profile, and that clients may ask for all the same."""
 ASKED_TO_STOP: Final = "asked to stop"
 """The `what` of a client row: the process of client id `client` was asked to end in good order, which the wire cannot tell from a crash."""
 NODE_STALLED: Final = "node_stalled"

@@ -14,7 +14,7 @@ from .rows import CommandRow, FindingRow, MemberRow, MovedRow, ReplyRow, Request
 
 GROUP_APIS: Final = {
     "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit",
-    "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge",
+    "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat", "ShareFetch", "ShareAcknowledge",
 }  # fmt: skip
 
 

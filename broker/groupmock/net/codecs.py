@@ -22,7 +22,7 @@ from ..journal.rows import NOT_SERVED, UNSERVED
 if TYPE_CHECKING:
     from ..core.identity import ApiRange
 
-BEATS: Final = {HEARTBEAT: "Heartbeat", 68: "ConsumerGroupHeartbeat", 76: "ShareGroupHeartbeat"}
+BEATS: Final = {HEARTBEAT: "Heartbeat", 68: "ConsumerGroupHeartbeat", 76: "ShareGroupHeartbeat", 88: "StreamsGroupHeartbeat"}
 """APIs whose requests a member repeats unchanged, so that `net.repeat` may repeat their answers."""
 UNKNOWN_VERSION_TAGS: Final = 1000
 """The largest number of tagged fields in the header of an ApiVersions request of an unknown version; clients send none."""

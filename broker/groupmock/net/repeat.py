@@ -2,8 +2,8 @@
 
 The lease. If the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes only the session timer (rule H7 of
 docs/kafka/group-protocol.md), its `Reply` has a `Lease` with the group, the member and the group's epoch. The same holds for a
-ConsumerGroupHeartbeat of a member that has reached its target (docs/kafka/consumer-groups.md) and for a ShareGroupHeartbeat of a member
-that has its target (docs/kafka/share-groups.md). A `Repeat` keeps that heartbeat and its
+ConsumerGroupHeartbeat of a member that has reached its target (docs/kafka/consumer-groups.md), and for a ShareGroupHeartbeat or a
+StreamsGroupHeartbeat of a member that has its target (docs/kafka/share-groups.md). A `Repeat` keeps that heartbeat and its
 answer as bytes. While `group.epoch` is unchanged and the connection's next bytes are the same heartbeats except for the correlation ids
 (one read may have several), the connection writes the same answer with the new id and notes the time in the session's `Beats`, which only
 moves the session deadline. Nothing is decoded, no event is made, and the core decides nothing.

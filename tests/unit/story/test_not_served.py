@@ -24,9 +24,9 @@ ADVERTISE = "if it cannot reach that address, advertise another one (`Broker(adv
 class Cluster:
     """A cluster without sockets on a virtual clock that keeps its rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: str | None = None) -> None:
         self.kept = KeptRows()
-        self.rig = WireRig.make(topics={"orders": 1}, sinks=[self.kept])
+        self.rig = WireRig.make(topics={"orders": 1}, sinks=[self.kept], profile=profile)
 
     def story(self) -> list[str]:
         return list(tell(self.kept.rows))
@@ -113,7 +113,7 @@ def test_a_rule_that_refuses_connections_is_named() -> None:
 
 
 def test_what_groupmock_does_not_have_is_told_although_the_client_was_answered_before() -> None:
-    cluster = Cluster()
+    cluster = Cluster("kafka-3.9")
     wire = cluster.rig.connect()
     wire.ask(METADATA, 9, MetadataRequest(topics=[]), client_id="anna")
     wire.ask(DESCRIBE_ACLS, 1, DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1), client_id="anna")

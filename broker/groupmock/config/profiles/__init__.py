@@ -21,6 +21,7 @@ KAFKA = "kafka-"
 KAFKA_DEFAULTS: Mapping[str, Any] = {
     # With this delay three members wait 6 s, because a join extends the delay (docs/kafka/limits.md#other-servers).
     "group.initial.rebalance.delay.ms": 3000,
+    "group.streams.initial.rebalance.delay.ms": 3000,
     "group.min.session.timeout.ms": 6000,
     "log.retention.bytes": -1,  # Kafka has no limit here; only groupmock's own profile sets one, because records are kept in memory.
     "queued.max.request.bytes": -1,

@@ -67,9 +67,12 @@ PROFILE = Profile(
         77: (1, 1),  # ShareGroupDescribe
         78: (1, 2),  # ShareFetch
         79: (1, 2),  # ShareAcknowledge
+        88: (0, 1),  # StreamsGroupHeartbeat
+        89: (0, 1),  # StreamsGroupDescribe
         90: (0, 1),  # DescribeShareGroupOffsets
         91: (0, 0),  # AlterShareGroupOffsets
         92: (0, 0),  # DeleteShareGroupOffsets
+        93: (0, 0),  # StreamsGroupTopologyDescriptionUpdate
     },
     settings={},
     # This profile has no quirks, not even those of 4.4, because the limit of a group's record makes large test groups hang.
@@ -81,6 +84,7 @@ PROFILE = Profile(
         FeatureLevel("group.version", 0, 1, 1),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
         FeatureLevel("share.version", 0, 2, 2),
+        FeatureLevel("streams.version", 0, 1, 1),
     ),
     finalized_features_epoch=15,
 )

@@ -1,7 +1,6 @@
 """Apache Kafka 4.3.0 with its KRaft coordinator. Versions and feature levels are those that a running broker answered.
 
-APIs without a behaviour in this project are left out of what is advertised, and so are the feature levels of protocols that are not served
-(streams): a client would take them for a promise.
+APIs without a behaviour in this project are left out of what is advertised: a client would take them for a promise.
 """
 
 from __future__ import annotations
@@ -70,6 +69,8 @@ PROFILE = Profile(
         77: (1, 1),  # ShareGroupDescribe
         78: (1, 2),  # ShareFetch
         79: (1, 2),  # ShareAcknowledge
+        88: (0, 0),  # StreamsGroupHeartbeat
+        89: (0, 0),  # StreamsGroupDescribe
         90: (0, 1),  # DescribeShareGroupOffsets
         91: (0, 0),  # AlterShareGroupOffsets
         92: (0, 0),  # DeleteShareGroupOffsets
@@ -90,6 +91,10 @@ PROFILE = Profile(
             "replacement_has_no_target",
             "disabled_migration_admits_classic_members",
             "unknown_share_topic_fails_fetch",
+            "streams_assignor_reads_targets",
+            "streams_roles_change_in_turn",
+            "streams_fields_not_served",
+            "streams_endpoints_follow_tasks",
             "group_record_limit",
             "missing_topics_in_a_scala_set",
             "old_produce_closes",
@@ -105,6 +110,7 @@ PROFILE = Profile(
         FeatureLevel("group.version", 0, 1, 1),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
         FeatureLevel("share.version", 0, 1, 1),
+        FeatureLevel("streams.version", 0, 1, 1),
     ),
     finalized_features_epoch=15,
 )

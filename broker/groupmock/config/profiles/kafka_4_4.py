@@ -1,7 +1,6 @@
 """Apache Kafka 4.4.0 with its KRaft coordinator. Versions and feature levels are those that a running broker answered.
 
-APIs without a behaviour in this project are left out of what is advertised, and so are the feature levels of protocols that are not served
-(streams): a client would take them for a promise.
+APIs without a behaviour in this project are left out of what is advertised: a client would take them for a promise.
 """
 
 from __future__ import annotations
@@ -70,9 +69,12 @@ PROFILE = Profile(
         77: (1, 1),  # ShareGroupDescribe
         78: (1, 2),  # ShareFetch
         79: (1, 2),  # ShareAcknowledge
+        88: (0, 1),  # StreamsGroupHeartbeat
+        89: (0, 1),  # StreamsGroupDescribe
         90: (0, 1),  # DescribeShareGroupOffsets
         91: (0, 0),  # AlterShareGroupOffsets
         92: (0, 0),  # DeleteShareGroupOffsets
+        93: (0, 0),  # StreamsGroupTopologyDescriptionUpdate
     },
     settings=KAFKA_DEFAULTS,
     # `core.settings.Quirks` describes each quirk, and docs/kafka/releases.md says what was seen on brokers.
@@ -92,6 +94,7 @@ PROFILE = Profile(
         FeatureLevel("group.version", 0, 1, 1),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
         FeatureLevel("share.version", 0, 2, 2),
+        FeatureLevel("streams.version", 0, 1, 1),
     ),
     finalized_features_epoch=30,
 )

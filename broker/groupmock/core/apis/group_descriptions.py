@@ -1,5 +1,5 @@
-"""ConsumerGroupDescribe (69) and ShareGroupDescribe (77) describe the groups whose coordinator assigns the partitions. They check and
-answer alike, and differ in their messages and in the parts of a group that are shown (CG-50 to CG-57, SG-50 to SG-52)."""
+"""ConsumerGroupDescribe (69), ShareGroupDescribe (77) and StreamsGroupDescribe (89) describe the groups whose coordinator assigns. They
+check and answer alike, and differ in their messages and in the parts of a group that are shown (CG-50 to CG-57, SG-50 to SG-52, ST-50)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,6 @@ MEMBER_COST: Final = 8
 HIDDEN: Final = "The group has described topic(s) that the client is not authorized to describe."
 
 
-class DescribedMember(Protocol):
-    member_id: str
-    subscribed_topic_names: list[str]
-
-
 class Described(Protocol):
     """The message about one group, which has the same fields in both APIs."""
 
@@ -36,15 +31,15 @@ class Described(Protocol):
     authorized_operations: int
 
     @property
-    def members(self) -> Sequence[DescribedMember]: ...
+    def members(self) -> Sequence[Any]: ...
 
 
 D = TypeVar("D", bound=Described)
 
 
 class Kind(NamedTuple, Generic[D]):
-    """The differences between the two APIs. `cost` is the work for the partitions of a group, `topics_of` names the topics in a described
-    group, and `name` is for Kafka's error message."""
+    """The differences between the APIs. `cost` is the work for the partitions of a group, `topics_of` names the topics in a described
+    group, `name` is for Kafka's error message, and `hidden` is the message if a topic may not be described."""
 
     name: str
     of: type[Any]
@@ -52,6 +47,7 @@ class Kind(NamedTuple, Generic[D]):
     cost: Callable[[Any], int]
     describe: Callable[[Turn, Any, Topics], D]
     topics_of: Callable[[D], Iterable[str]]
+    hidden: str = HIDDEN
 
 
 def described(
@@ -72,7 +68,7 @@ def described(
         groups += [_described(kind, cluster, turn, request, group_id) for group_id in named]
         if cluster.authorizer is not None:
             groups = _without_hidden_topics(kind, cluster, turn, request, groups)
-    ration.take(0, size=sum(map(_size, groups)))
+    ration.take(0, size=sum([_size(kind, group) for group in groups]))
     for group in groups:
         if with_operations and not group.error_code:
             group.authorized_operations = cluster.operations(request, GROUP, group.group_id)
@@ -86,7 +82,7 @@ def _without_hidden_topics(kind: Kind[D], cluster: Cluster, turn: Turn, request:
     refused: Callable[..., D] = kind.message
     code = error_codes.TOPIC_AUTHORIZATION_FAILED
     return [
-        refused(group_id=group.group_id, error_code=code, error_message=HIDDEN) if denied.intersection(names) else group
+        refused(group_id=group.group_id, error_code=code, error_message=kind.hidden) if denied.intersection(names) else group
         for group, names in topics
     ]
 
@@ -103,8 +99,10 @@ def _price(kind: Kind[D], cluster: Cluster, turn: Turn, group_ids: list[str]) ->
     return ration
 
 
-def _size(group: Described) -> int:
-    return len(group.group_id) + sum(len(each.member_id) + sum(map(len, each.subscribed_topic_names)) for each in group.members)
+def _size(kind: Kind[D], group: D) -> int:
+    subscribed = [len(name) for each in group.members for name in getattr(each, "subscribed_topic_names", ())]
+    topics = sum(subscribed) if subscribed else sum(map(len, kind.topics_of(group)))
+    return len(group.group_id) + sum(len(each.member_id) for each in group.members) + topics
 
 
 def _described(kind: Kind[D], cluster: Cluster, turn: Turn, request: Request, group_id: str) -> D:

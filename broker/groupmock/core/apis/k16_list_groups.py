@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.group_states import NOT_READY
 from groupmock_codec.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 from ..authorizer.acl import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP
@@ -54,7 +55,8 @@ def _listed(cluster: Cluster, turn: Turn, request: Request, message: ListGroupsR
             group_type=group.group_type,
         )
         for group in cluster.groups.groups_on(request.node)
-        if (not states or normal(str(group.state)) in states) and (not types or group.group_type in types)
+        if (not states or normal(_filtered(str(group.state))) in states)
+        and (not types or group.group_type in types)
         and (may_see_all or cluster.allows(request, DESCRIBE, GROUP, group.group_id))
     ]
 
@@ -63,3 +65,8 @@ def _state_reader(turn: Turn) -> Callable[[str], str]:
     """Return the function that normalizes state names before they are compared with the filter."""
     # In state filters Kafka 3.9 ignores case but not surrounding blanks (P2-c9).
     return str.lower if turn.quirks.state_filter_keeps_blanks else lambda name: name.strip().lower()
+
+
+def _filtered(state: str) -> str:
+    """Return the name of a state in filters. Kafka shows NotReady, but looks for its constant's name, not_ready (ST-57)."""
+    return "not_ready" if state == NOT_READY else state

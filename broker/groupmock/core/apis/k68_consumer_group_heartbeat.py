@@ -83,7 +83,8 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         said = msgspec.structs.replace(said, member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
         instances = () if turn.quirks.full_group_refuses_known_instances else found.static_members
-        reconciling.check_room("consumer", found.members, instances, said, turn.settings.group_consumer_max_size)
+        members = found.members
+        reconciling.check_room("consumer", len(members), members, instances, said, turn.settings.group_consumer_max_size)
     known = None if group is None else beat.sender(group, said)
     matcher = subscription.matcher_of(turn, group, cluster.topics, said.regex) if said.regex else None
     _check_size(turn, group, said)
@@ -135,7 +136,7 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> tuple[Co
     Return also whether its targets have, or would have, partitions that do not exist. Raises Refused."""
     if isinstance(found, ConsumerGroup):
         return found, found.untrue
-    if said.epoch != JOINING or not (found is None or found.gives_way):
+    if said.epoch != JOINING or not (found is None or found.gives_way_to(ConsumerGroup)):
         if found is not None:
             raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
         kind = "Consumer group" if said.epoch > 0 else "Group"

@@ -46,6 +46,7 @@ Cause = Literal[
     "assignment_too_large",
     "group_too_large",
     "topics_changed",
+    "settings_changed",
     "partitions_initialized",
     "regex_resolved",
     "target_computed",
@@ -280,6 +281,15 @@ TARGET_COMPUTED: Final = Why("target_computed", "the target was computed")
 def resubscribed(member_id: str) -> Why:
     """Return the cause for a member that subscribed to other names or to another regular expression."""
     return Why("member_changed", f"member {member_id} subscribes to something else")
+
+
+def record_changed(member_id: str) -> Why:
+    """Return the cause for a member of a streams group whose process, rack, tags, endpoint, timeout or client is another one."""
+    return Why("member_changed", f"member {member_id} changed what the coordinator knows of it")
+
+
+SETTINGS_CHANGED: Final = Why("settings_changed", "the group's number of standbys or its rack-aware tags have changed")
+TOPOLOGY_READY: Final = Why("topics_changed", "the topology goes with the topics now")
 
 
 def assignor_changed(member_id: str, assignor: str) -> Why:

@@ -42,7 +42,7 @@ TOO_MANY: Final = f"This broker keeps configs of at most {MOST_GROUPS} groups wh
 SESSION: Final = "consumer.session.timeout.ms"
 HEARTBEAT: Final = "consumer.heartbeat.interval.ms"
 ASSIGNMENT: Final = "consumer.assignment.interval.ms"
-_NOT_HERE: Final = "Kept and returned: groups of this type are not served here."
+_NOTHING_FOLLOWS: Final = "Kept and returned: nothing here follows from it."
 _RESET: Final = "share.auto.offset.reset"
 _DURATION: Final = re.compile(
     r"\+?P(?=[0-9T+])(?:\+?([0-9]+)D)?(?:T(?=[0-9+])(?:\+?([0-9]+)H)?(?:\+?([0-9]+)M)?(?:\+?([0-9]+)(?:[.,][0-9]{0,9})?S)?)?", re.IGNORECASE
@@ -115,13 +115,13 @@ KEYS: Final = {
             "Least time between two targets of a share group.",
         ),
         *(
-            ConfigKey(name, INT, default, f"group.{name}", at_least(lowest), _NOT_HERE)
-            for name, default, lowest in (
-                ("streams.session.timeout.ms", "45000", 1),
-                ("streams.heartbeat.interval.ms", "5000", 1),
-                ("streams.num.standby.replicas", "0", 0),
-                ("streams.initial.rebalance.delay.ms", "3000", 0),
-                ("streams.assignment.interval.ms", "1000", 0),
+            ConfigKey(name, INT, default, f"group.{name}", at_least(lowest), about)
+            for name, default, lowest, about in (
+                ("streams.session.timeout.ms", "45000", 1, "How long a silent member of a streams group is kept."),
+                ("streams.heartbeat.interval.ms", "5000", 1, "How often members of a streams group are told to heartbeat."),
+                ("streams.num.standby.replicas", "0", 0, "Standby tasks for each task of a streams group that has state."),
+                ("streams.initial.rebalance.delay.ms", "3000", 0, "How long the first target of an empty streams group waits."),
+                ("streams.assignment.interval.ms", "1000", 0, "Least time between two targets of a streams group."),
             )
         ),
     )
@@ -137,15 +137,15 @@ def _keys_since_4_4() -> Iterator[ConfigKey]:
         yield key
         if key.name.endswith(".assignment.interval.ms"):
             offload = key.name.replace("assignment.interval.ms", "assignor.offload.enable")
-            yield ConfigKey(offload, BOOLEAN, "true", f"group.{offload}", fine, "Kept and returned: nothing here follows from it.")
-    for name, kind, default, lowest in (
-        ("streams.task.offset.interval.ms", INT, "60000", 1),
-        ("streams.num.warmup.replicas", INT, "2", 0),
-        (TAGS, LIST, "", None),
-        ("streams.acceptable.recovery.lag", LONG, "10000", 0),
+            yield ConfigKey(offload, BOOLEAN, "true", f"group.{offload}", fine, _NOTHING_FOLLOWS)
+    for name, kind, default, lowest, about in (
+        ("streams.task.offset.interval.ms", INT, "60000", 1, "How often members of a streams group are told to report offsets."),
+        ("streams.num.warmup.replicas", INT, "2", 0, _NOTHING_FOLLOWS),
+        (TAGS, LIST, "", None, "The client tags that members of a streams group have to have."),
+        ("streams.acceptable.recovery.lag", LONG, "10000", 0, "The lag that members of a streams group are told."),
     ):
-        yield ConfigKey(name, kind, default, f"group.{name}", fine if lowest is None else at_least(lowest), _NOT_HERE, something)
-    yield ConfigKey(ASSIGNOR, STRING, "sticky", "group.streams.assignors", fine, _NOT_HERE)
+        yield ConfigKey(name, kind, default, f"group.{name}", fine if lowest is None else at_least(lowest), about, something)
+    yield ConfigKey(ASSIGNOR, STRING, "sticky", "group.streams.assignors", fine, "The assignor of a streams group, of which there is one.")
     yield ConfigKey(DEAD_LETTERS, STRING, "", None, fine, "The topic to which archived records of a share group are reported.")
     copies = "Whether a dead letter has the key and the value of its record."
     yield ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, "false", None, fine, copies)

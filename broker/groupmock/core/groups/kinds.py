@@ -13,7 +13,7 @@ from .type import GroupType
 if TYPE_CHECKING:
     from .consumer.type import ConsumerGroup
 
-LATE: Final = {"consumer": "ConsumerGroup", "share": "ShareGroup"}
+LATE: Final = {"consumer": "ConsumerGroup", "share": "ShareGroup", "streams": "StreamsGroup"}
 """Maps the folder of each type that is imported late to its class, which the folder's module `type` has."""
 
 

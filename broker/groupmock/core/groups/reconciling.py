@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from groupmock_codec import error_codes, group_states
 
 from ..effects import AnyMember, Leased
-from .consumer.states import AWAY, JOINING, Progress
+from .consumer.states import JOINING, Progress
 from .modern import ModernGroup
 from .offsets.commits import TRANSACTIONAL_MEMBER_EPOCH_SINCE
 from .refused import Refused
@@ -160,10 +160,11 @@ class ReconcilingGroup(ModernGroup[R, T]):
         self.die(turn, why)
 
 
-def check_room(kind: str, members: Mapping[str, object], instances: Collection[str], beat: Sent, most: int) -> None:
-    """Refuse the heartbeat of a new member if the group is full. `instances` are the instance ids that may come back with any member id.
-    `kind` is the group's type in Kafka's text. Raises Refused (CG-99, ST-150)."""
-    if len(members) >= most and beat.member_id not in members and beat.group_instance_id not in instances:
+def check_room(kind: str, size: int, members: Collection[str], instances: Collection[str], beat: Sent, most: int) -> None:
+    """Refuse the heartbeat of a new member if the group with `size` members is full. `members` are the ids that may send heartbeats all the
+    same, and `instances` the instance ids that may come back with any member id. `kind` is the group's type in Kafka's text. Raises Refused
+    (CG-99, ST-150)."""
+    if size >= most and beat.member_id not in members and beat.group_instance_id not in instances:
         raise Refused(error_codes.GROUP_MAX_SIZE_REACHED, f"The {kind} group has reached its maximum capacity of {most} members.")
 
 
@@ -218,8 +219,3 @@ def _fenced(kind: str, how: str, member: Owner, beat: Sent) -> Refused:
         "The member must abandon all its partitions and rejoin."
     )
     return Refused(error_codes.FENCED_MEMBER_EPOCH, text)
-
-
-def is_away(member: Owner) -> bool:
-    """True if a static member has left for a while (CG-92)."""
-    return member.epoch == AWAY

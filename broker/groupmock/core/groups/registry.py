@@ -142,7 +142,7 @@ class GroupRegistry:
         """Return the group with this id for a request that needs the given type: the existing group, or a new one. Return None if the id is
         used by another type.
 
-        An Empty group of another type is replaced if both types allow that (`gives_way`), and the new one takes over its offsets: this is
+        An Empty group of another type is replaced if both types allow that (`gives_way_to`), and the new one gets its offsets: this is
         how a group changes from the classic to the consumer protocol and back (KIP-848; GroupMetadataManager.maybeDeleteEmptyClassicGroup).
         """
         found = self._groups.get(group_id)
@@ -150,7 +150,7 @@ class GroupRegistry:
             return found
         if found is None:
             return self.create(turn, group_id, kind, why, recorded)
-        replaced = found.is_empty() and found.gives_way and kind.gives_way
+        replaced = found.is_empty() and found.gives_way_to(kind)
         return self.exchange(turn, found, kind, why, recorded) if replaced else None
 
     def exchange(self, turn: Turn, group: GroupType, kind: type[G], why: Why, recorded: bool = False) -> G:

@@ -89,7 +89,8 @@ class GroupType:
     """True if groups of this type need calls of `topic_changed`. (For other types a new topic then costs nothing.)"""
 
     gives_way: ClassVar[bool] = True
-    """True if a group without members is replaced by one of another type that asks for the id (SG-96, SG-98: a share group never is)."""
+    """True if a group without members is replaced by a classic group that asks for the id, or replaces one (SG-96, SG-98: a share group
+    never does)."""
 
     group_id: str
     partition: int
@@ -117,6 +118,11 @@ class GroupType:
         and would move the same live timer: so changes of the group end leases, and so do a session timer that has fired and a hold or
         freeze that has to see the heartbeat. There is one epoch for the whole group, because changes are rare and heartbeats are not."""
         self.epoch += 1
+
+    def gives_way_to(self, kind: type[GroupType]) -> bool:
+        """True if this group, once it has no members, is replaced by a group of another type that asks for its id. One of the two is then
+        a classic group (ST-194, ST-197)."""
+        return self.gives_way and kind.gives_way and "classic" in (self.group_type, kind.group_type)
 
     @abstractmethod
     def is_empty(self) -> bool:

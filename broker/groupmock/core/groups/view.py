@@ -9,9 +9,9 @@ import msgspec
 if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
 
-State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead"]
+State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "NotReady", "Stable", "Dead"]
 """The names that Kafka gives to the states of a group. Classic groups are never Assigning or Reconciling, and consumer groups never in
-PreparingRebalance or CompletingRebalance. A Dead group was removed, or never existed."""
+PreparingRebalance or CompletingRebalance. Only streams groups are NotReady. A Dead group was removed, or never existed."""
 Assignment = dict[str, list[int]]
 
 

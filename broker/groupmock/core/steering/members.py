@@ -18,6 +18,8 @@ from ..groups.consumer.states import AWAY
 from ..groups.consumer.type import ConsumerGroup
 from ..groups.share import heartbeat as share_heartbeat
 from ..groups.share.type import ShareGroup
+from ..groups.streams import membership as streams_membership
+from ..groups.streams.type import StreamsGroup
 from .find import classic_group_of, group_of, listed, member_of
 from .groups import not_held
 from .holds import Frozen, holds_of
@@ -39,7 +41,7 @@ class ExpireMember(Arguments):
 def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None:
     """Expire the member as Kafka's expireClassicGroupMemberHeartbeat does, which never expires a member with a parked request."""
     found = group_of(cluster, arguments.group)
-    if isinstance(found, ConsumerGroup | ShareGroup):
+    if isinstance(found, ConsumerGroup | ShareGroup | StreamsGroup):
         not_held(cluster, arguments.group, "let a member expire")
         _expire(turn, found, arguments.member)
         cluster.groups.convert(turn, found)
@@ -60,12 +62,14 @@ def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None
     leaving.expire(turn, group, member_id)
 
 
-def _expire(turn: Turn, group: ConsumerGroup | ShareGroup, name: str) -> None:
+def _expire(turn: Turn, group: ConsumerGroup | ShareGroup | StreamsGroup, name: str) -> None:
     member_id = member_of(group, name).member_id
     turn.out.append(TimerFired("session", (group.group_id, member_id)))
     why = causes.session_expired(member_id, group.members[member_id].session_timeout_ms, is_new=False)
     if isinstance(group, ConsumerGroup):
         consumer_membership.remove(turn, group, [group.members[member_id]], why)
+    elif isinstance(group, StreamsGroup):
+        streams_membership.remove(turn, group, [group.members[member_id]], why)
     else:
         share_heartbeat.remove(turn, group, group.members[member_id], why)
 

@@ -17,6 +17,7 @@ from .group import Group, Member
 
 if TYPE_CHECKING:
     from ..configs import GroupConfigs
+    from ..reconciling import Owner
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -40,6 +41,9 @@ OF_CONSUMERS: Final = TimingKeys("consumer.session.timeout.ms", "consumer.heartb
 OF_SHARES: Final = TimingKeys("share.session.timeout.ms", "share.heartbeat.interval.ms", "share.assignment.interval.ms")
 
 
+OF_STREAMS: Final = TimingKeys("streams.session.timeout.ms", "streams.heartbeat.interval.ms", "streams.assignment.interval.ms")
+
+
 def of(configs: GroupConfigs, group_id: str, node: int, keys: TimingKeys = OF_CONSUMERS) -> Timing:
     """Return the settings of the group that a heartbeat of its members needs."""
     session, heartbeat = configs.number(group_id, keys.session), configs.number(group_id, keys.heartbeat)
@@ -56,12 +60,12 @@ def renew(turn: Turn, group: GroupType, member: Leased, session_timeout_ms: int)
         member.session = turn.timers.set(("session", group.group_id, member.member_id), deadline)
 
 
-def await_revocation(turn: Turn, group: Group, member: Member) -> None:
+def await_revocation(turn: Turn, group: GroupType, member: Owner) -> None:
     """Start the revocation timer with the member's own rebalance timeout, which no heartbeat prolongs (CG-85, CG-86)."""
     turn.timers.set(("revocation", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
 
 
-def revoked(turn: Turn, group: Group, member: Member) -> None:
+def revoked(turn: Turn, group: GroupType, member: Leased) -> None:
     turn.timers.cancel(("revocation", group.group_id, member.member_id))
 
 
@@ -80,13 +84,13 @@ def await_sync(turn: Turn, group: Group, member: Member) -> None:
     turn.timers.set(("member_sync", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
 
 
-def stop_classic(turn: Turn, group: Group, member_id: str) -> None:
+def stop_classic(turn: Turn, group: GroupType, member_id: str) -> None:
     """Stop the join and sync timers, which only classic members have."""
     turn.timers.cancel(("member_join", group.group_id, member_id))
     turn.timers.cancel(("member_sync", group.group_id, member_id))
 
 
-def stop(turn: Turn, group: Group, member_id: str) -> None:
+def stop(turn: Turn, group: GroupType, member_id: str) -> None:
     turn.timers.cancel(("session", group.group_id, member_id))
     turn.timers.cancel(("revocation", group.group_id, member_id))
     stop_classic(turn, group, member_id)

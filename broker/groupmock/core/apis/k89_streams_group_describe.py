@@ -1,0 +1,55 @@
+"""StreamsGroupDescribe (89) describes streams groups with topology, members and tasks (KIP-1071; ST-50 to ST-54)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.messages.k89_streams_group_describe import DescribedGroup, StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
+
+from ..groups.streams.type import StreamsGroup
+from .group_descriptions import Kind, described
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..log.topics import Topics
+    from ..turn import Turn
+
+HIDDEN: Final = "The described group uses topics that the client is not authorized to describe."
+NONE_STORED: Final = 1
+"""The status of a description of the topology that was asked for and that no member has sent."""
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    asked = request.message
+    assert isinstance(asked, StreamsGroupDescribeRequest)
+    served, with_operations = turn.environment.streams_groups, asked.include_authorized_operations
+    groups = described(KIND, cluster, request, turn, asked.group_ids, served=served, with_operations=with_operations)
+    if asked.include_topology_description:
+        for group in groups:
+            if not group.error_code:
+                group.topology_description_status = NONE_STORED
+    turn.reply(request.ticket, StreamsGroupDescribeResponse(groups=groups))
+
+
+def _tasks(group: StreamsGroup) -> int:
+    topics = 0 if group.topology is None else len(group.required)
+    return topics + 2 * sum(len(each.assigned.active) + len(each.assigned.standby) for each in group.members.values())
+
+
+def _describe(_: Turn, group: StreamsGroup, topics: Topics) -> DescribedGroup:
+    from ..groups.streams.view import describe  # This import is late, because a server that only listens does not need it.
+
+    return describe(group)
+
+
+def _topics_of(group: DescribedGroup) -> Iterator[str]:
+    for each in () if group.topology is None else group.topology.subtopologies or ():
+        yield from each.source_topics
+        yield from each.repartition_sink_topics
+        yield from (topic.name for topic in (*each.state_changelog_topics, *each.repartition_source_topics))
+
+
+KIND: Final = Kind("streams", StreamsGroup, DescribedGroup, _tasks, _describe, _topics_of, HIDDEN)

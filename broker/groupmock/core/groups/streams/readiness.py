@@ -1,0 +1,115 @@
+"""Checks the topology of a streams group against the topics of the cluster, and creates its internal topics (ST-60 to ST-75, ST-304).
+
+A heartbeat that finds internal topics missing is answered with a status. A timer that is due at once stands for the broker's request to the
+controller. When the topics are there, the next heartbeat raises the group epoch and computes a target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec import error_codes
+from groupmock_codec.units import NS_PER_MS
+
+from ...log import configs
+from ...log.config_keys import topic_keys
+from ...log.refusal import TopicRefused
+from ..refused import Refused
+from .group import Group
+from .topology import Configured, NewTopic, configure, required_topics
+
+if TYPE_CHECKING:
+    from groupmock_codec.messages.k88_streams_group_heartbeat import Topology
+
+    from ...log.topics import Topics
+    from ...turn import Turn
+
+TIMER: Final = "internal_topics"
+MISSING_SOURCES: Final = 1
+MISSING_INTERNAL: Final = 3
+MOST_NAMED: Final = 3
+"""Kafka names at most this number of topics in the text of a status."""
+
+
+class Prospect(NamedTuple):
+    """The topology of a group with the topics as they are now. `is_new` is true unless the group has all of this already."""
+
+    topology: Topology
+    required: frozenset[str]
+    topics: dict[str, tuple[bytes, int]]
+    configured: Configured
+    is_new: bool
+
+
+def examine(group: Group | None, topics: Topics, sent: Topology | None) -> Prospect:
+    """Return what the group's topology, or else the one that was sent, makes of the present topics, without changing the group. Raises
+    Refused, also if another topology was sent than the group has (ST-71, ST-72)."""
+    own = None if group is None else group.topology
+    if own is not None and sent is not None and sent.epoch >= own.epoch and sent != own:
+        raise Refused(error_codes.INVALID_REQUEST, "Topology updates are not supported yet.")
+    topology = own if own is not None else sent
+    assert topology is not None, "a member that joins sends a topology, and others are in groups that have one"
+    if sent is not None and sent.epoch < 0 and own is None:
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+    if group is not None and group.configured is not None and not group.stale:
+        return Prospect(topology, group.required, group.topics, group.configured, is_new=False)
+    required = required_topics(topology)
+    found = {name: (topic.topic_id, len(topic.partitions)) for name in required if (topic := topics.get(name)) is not None}
+    if group is not None and group.configured is not None and found == group.topics:
+        return Prospect(topology, required, found, group.configured, is_new=True)
+    return Prospect(topology, required, found, configure(topology, found), is_new=True)
+
+
+def status_of(turn: Turn, group: Group, uncreatable: Sequence[str]) -> tuple[int, str] | None:
+    """Return the status of the group's topics, or None if the topology is ready. `uncreatable` are the missing internal topics that the
+    member may not create."""
+    assert group.configured is not None
+    status = group.configured.status
+    if status is None or status[0] != MISSING_INTERNAL:
+        return status
+    code, text = status
+    if uncreatable:
+        text += f"; Unauthorized to CREATE on topics {', '.join(uncreatable)}."
+    elif group.failures and turn.now < group.failed_until:
+        failed = [f"{name} ({why})" for name, why in group.failures.items()]
+        more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
+        text += f"; Creation failed: {', '.join(failed[:MOST_NAMED])}{more}."
+    return code, text
+
+
+def ask(turn: Turn, group: Group, uncreatable: Iterable[str], remembered_ms: int) -> None:
+    """Let the missing internal topics be created in the background, unless the member may not create them, or they have just failed."""
+    assert group.configured is not None
+    wanted = [name for name in group.configured.missing if not (name in group.failures and turn.now < group.failed_until)]
+    if wanted and not [*uncreatable]:
+        turn.timers.set((TIMER, group.group_id), turn.now)
+        group.remembered_ms = remembered_ms
+
+
+def create(turn: Turn, group: Group) -> None:
+    """Create the internal topics that a heartbeat has asked for. What fails is in the status of later heartbeats (ST-70)."""
+    topics = group.home.topics
+    failures: dict[str, str] = {}
+    missing = {} if group.configured is None else group.configured.missing
+    for name, wanted in missing.items():
+        if name in topics:
+            continue
+        try:
+            _create(turn, topics, name, wanted)
+        except TopicRefused as refused:
+            failures[name] = refused.message
+            turn.note("topic_not_created", topic=name, reason=refused.message)
+        else:
+            turn.note("internal_topic_created", group=group.group_id, topic=name, partitions=wanted.partitions)
+    if failures:
+        group.fail(failures, turn.now + group.remembered_ms * NS_PER_MS)
+
+
+def _create(turn: Turn, topics: Topics, name: str, wanted: NewTopic) -> None:
+    topics.check_name(name)
+    try:
+        own = configs.check_all(wanted.configs, topic_keys(turn.quirks))
+    except configs.BadConfig as bad:
+        raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
+    topics.create(turn, name, wanted.partitions, wanted.replication_factor or None, own)

@@ -1,0 +1,133 @@
+"""StreamsGroup implements the interface that every type of group has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+
+from ...turn import Turn
+from .. import causes
+from ..causes import Why
+from ..consumer import timing
+from ..consumer.group import no_session
+from ..consumer.states import Progress
+from . import heartbeat, membership, readiness
+from .group import Group, Member, Target
+from .states import MAY_FOLLOW, State
+from .topology import source_topics_of
+
+if TYPE_CHECKING:
+    from groupmock_codec.messages.k88_streams_group_heartbeat import Topology
+
+    from ..offsets.committed import At
+    from ..view import GroupView
+    from .topology import Configured
+
+
+class StoredGroup(msgspec.Struct, frozen=True):
+    """The records of a streams group in the log. `topics` are the used topics as they were when the records were written."""
+
+    generation: int
+    assignment_epoch: int
+    members: tuple[Member, ...]
+    targets: Mapping[str, Target]
+    topology: Topology | None
+    required: frozenset[str]
+    topics: Mapping[str, tuple[bytes, int]]
+    configured: Configured | None
+    standbys: int
+    wanted_tags: tuple[str, ...]
+
+
+class StreamsGroup(Group):
+    """A group whose members are threads of a Kafka Streams application (KIP-1071; theory: `states`)."""
+
+    __slots__ = ()
+    group_type: ClassVar[str] = "streams"
+    may_follow: ClassVar[Mapping[str, Collection[str]]] = MAY_FOLLOW
+    timers: ClassVar[tuple[str, ...]] = ("session", "revocation", membership.DELAY, readiness.TIMER)
+    follows_topics: ClassVar[bool] = True
+
+    def had_all(self, member: Member, epoch: int, at: Collection[At]) -> bool:
+        """True if every partition of a commit is read by a task that the member has active, and had at the commit's epoch (ST-172 to
+        ST-175). That is False for topics that the topology does not read."""
+        if epoch < 0 or self.topology is None:
+            return False
+        readers = {topic: subtopology for subtopology, topics in source_topics_of(self.topology).items() for topic in topics}
+        had = {**member.assigned.active, **member.revoking.active}
+        return all(topic in readers and had.get((readers[topic], index), epoch + 1) <= epoch for topic, index in at)
+
+    def subscribed_to(self, topic: str) -> bool:
+        """True if the group has members and its topology reads the topic (ST-180)."""
+        if not self.members or self.topology is None or topic not in self.required:
+            return False
+        return any(topic in topics for topics in source_topics_of(self.topology).values())
+
+    def view(self) -> GroupView:
+        from .view import view_of
+
+        return view_of(self)
+
+    def silent(self, now: int) -> dict[str, int | None]:
+        """Return for each member the ns since its last accepted heartbeat."""
+        return {member.member_id: timing.silence(member, now) for member in self.members.values()}
+
+    def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
+        """Handle the end of a member's session, of its time to give up tasks, or of the initial rebalance delay, or create the internal
+        topics that a heartbeat has asked for."""
+        if timer in (membership.DELAY, readiness.TIMER):
+            if self.defers(turn, timer, subject):
+                return False
+            (heartbeat.end_delay if timer == membership.DELAY else readiness.create)(turn, self)
+            return True
+        member = self.members.get(subject[1])
+        if member is None or (timer == "revocation" and member.progress is not Progress.UNREVOKED) or self.defers(turn, timer, subject):
+            return False
+        if timer == "session":
+            why = causes.session_expired(member.member_id, member.session_timeout_ms, is_new=False)
+        else:
+            why = causes.revocation_overdue(member.member_id, member.rebalance_timeout_ms)
+        membership.remove(turn, self, [member], why)
+        return True
+
+    def topic_changed(self, turn: Turn, topic: str) -> None:
+        """Let the next heartbeat check the topology again if it uses the topic."""
+        if topic in self.required:
+            self.stale = True
+            self.end_leases()
+
+    @property
+    def stored(self) -> StoredGroup:
+        """Return the group's records as they are in the log now. Every change is a record of its own (StreamsGroupMetadata...,
+        ...Member..., ...Topology..., ...TargetAssignment..., ...CurrentMemberAssignment... records). Reported offsets are not there."""
+        blank = {"session": no_session(), "offsets": {}, "end_offsets": {}}
+        members = tuple(msgspec.structs.replace(member, **blank) for member in self.ordered())
+        epochs, topics = (self.generation, self.assignment_epoch), dict(self.topics)
+        settings = (self.standbys, self.wanted_tags)
+        return StoredGroup(*epochs, members, dict(self.targets), self.topology, self.required, topics, self.configured, *settings)
+
+    def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
+        """Restore every member from the group's records. The timers start again (GroupMetadataManager.onLoaded)."""
+        if stored is None:
+            return
+        if stored.topology is not None and stored.configured is not None:
+            self.configure(stored.topology, stored.required, stored.topics, stored.configured)
+        self.adjust(stored.standbys, stored.wanted_tags)
+        members = [msgspec.structs.replace(member) for member in stored.members]
+        self.refill(stored.generation, stored.assignment_epoch, members, dict(stored.targets))
+        self.stale = True
+        for member in self.members.values():
+            timing.renew(turn, self, member, member.session_timeout_ms)
+            if member.progress is Progress.UNREVOKED:
+                timing.await_revocation(turn, self, member)
+
+    def die(self, turn: Turn, why: Why) -> None:
+        for member_id in list(self.members):
+            timing.stop(turn, self, member_id)
+        for timer in (membership.DELAY, readiness.TIMER):
+            turn.timers.cancel((timer, self.group_id))
+        self.offsets.clear()
+        self.members = {}
+        turn.group_moved(self, self.change_state(State.DEAD), why)

@@ -1,0 +1,142 @@
+"""Builds the views of a streams group for tests and for StreamsGroupDescribe (ST-50 to ST-52)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+from groupmock_codec.messages import k89_streams_group_describe as k89
+
+from ..view import Assignment, GroupView, MemberView, State, offsets_view
+from . import targets
+from .group import NO_TARGET, Group, Member, Sums
+from .heartbeat import in_answer
+from .topology import source_topics_of
+
+if TYPE_CHECKING:
+    from groupmock_codec.messages.k88_streams_group_heartbeat import TopicInfo
+
+    from .tasks import Task
+
+
+def view_of(group: Group) -> GroupView:
+    """Return a frozen view of the group. Its generation is the group epoch, and it has no leader."""
+    return GroupView(
+        group_id=group.group_id,
+        state=cast(State, str(group.state)),
+        generation=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=None,
+        members=[_viewed(group, member) for member in group.members.values()],
+        offsets=offsets_view(group.offsets),
+    )
+
+
+def _viewed(group: Group, member: Member) -> MemberView:
+    """Return a view of the member. Its assignment has the partitions that its active tasks read."""
+    read = source_topics_of(group.topology) if group.topology is not None else {}
+    found: Assignment = {}
+    for subtopology, number in sorted(member.assigned.active):
+        for topic in read.get(subtopology, ()):
+            if number < group.topics.get(topic, (b"", 0))[1]:
+                found.setdefault(topic, []).append(number)
+    return MemberView(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        subscription=sorted({topic for topics in read.values() for topic in topics}),
+        assignment={topic: found[topic] for topic in sorted(found)},
+        assignment_bytes=b"",
+    )
+
+
+def describe(group: Group) -> k89.DescribedGroup:
+    """Return the group as StreamsGroupDescribe shows it, with its members in the order of the member table."""
+    return k89.DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.generation,
+        assignment_epoch=group.assignment_epoch,
+        topology=_topology(group),
+        members=[_described(member, group) for member in group.ordered()],
+        assignor_name=targets.NAME,
+    )
+
+
+def _topology(group: Group) -> k89.Topology | None:
+    """Return the topology: sorted and with the decided partition counts if it is ready, else as it was sent (ST-52)."""
+    topology, configured = group.topology, group.configured
+    if topology is None or configured is None:
+        return None
+    if not group.is_ready:
+        sent = [
+            k89.Subtopology(
+                subtopology_id=each.subtopology_id,
+                source_topics=each.source_topics,
+                repartition_sink_topics=each.repartition_sink_topics,
+                state_changelog_topics=[_topic(topic, topic.partitions) for topic in each.state_changelog_topics],
+                repartition_source_topics=[_topic(topic, topic.partitions) for topic in each.repartition_source_topics],
+            )
+            for each in topology.subtopologies
+        ]
+        return k89.Topology(epoch=topology.epoch, subtopologies=sent)
+    decided = [
+        k89.Subtopology(
+            subtopology_id=each.subtopology_id,
+            source_topics=sorted(each.source_topics),
+            repartition_sink_topics=sorted(each.repartition_sink_topics),
+            state_changelog_topics=_decided(each.state_changelog_topics, configured.internal),
+            repartition_source_topics=_decided(each.repartition_source_topics, configured.internal),
+        )
+        for each in sorted(topology.subtopologies, key=lambda each: each.subtopology_id)
+    ]
+    return k89.Topology(epoch=topology.epoch, subtopologies=decided)
+
+
+def _decided(topics: Iterable[TopicInfo], counts: dict[str, int]) -> list[k89.TopicInfo]:
+    return [_topic(topic, counts.get(topic.name, topic.partitions)) for topic in sorted(topics, key=lambda topic: topic.name)]
+
+
+def _topic(topic: TopicInfo, partitions: int) -> k89.TopicInfo:
+    return k89.TopicInfo(
+        name=topic.name,
+        partitions=partitions,
+        replication_factor=topic.replication_factor,
+        topic_configs=[k89.KeyValue(key=each.key, value=each.value) for each in topic.topic_configs],
+    )
+
+
+def _described(member: Member, group: Group) -> k89.Member:
+    target, endpoint = group.targets.get(member.member_id, NO_TARGET), member.endpoint
+    return k89.Member(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        instance_id=member.group_instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=None if endpoint is None else k89.Endpoint(host=endpoint[0], port=endpoint[1]),
+        client_tags=[k89.KeyValue(key=key, value=value) for key, value in member.tags.items()],
+        task_offsets=_sums(member.offsets),
+        task_end_offsets=_sums(member.end_offsets),
+        assignment=_assignment(member.assigned.active, member.assigned.standby),
+        target_assignment=_assignment(target.active, target.standby),
+    )
+
+
+def _sums(sums: Sums) -> list[k89.TaskOffset]:
+    return [k89.TaskOffset(subtopology_id=task[0], partition=task[1], offset=offset) for task, offset in sorted(sums.items())]
+
+
+def _assignment(active: Iterable[Task], standby: Iterable[Task]) -> k89.Assignment:
+    return k89.Assignment(active_tasks=_tasks(active), standby_tasks=_tasks(standby))
+
+
+def _tasks(tasks: Iterable[Task]) -> list[k89.TaskIds]:
+    return [k89.TaskIds(subtopology_id=each.subtopology_id, partitions=each.partitions) for each in in_answer(tasks)]
