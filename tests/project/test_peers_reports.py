@@ -8,11 +8,11 @@ import pytest
 from groupmock_clients.probe.language.exchange_suite import Statement, Suite, load_suite
 from groupmock_clients.probe.report.json import from_json
 from tools.pages.__main__ import main as write_pages
-from tools.peers.probing import added, older_than_rules, without
+from tools.peers.probing import added, older_than_rules, plain, plain_suite
 from tools.records import RECORDS
 
 DATA = RECORDS / "peers"
-CLEAN = ("apache-kafka-4.4.0", "apache-kafka-3.9.1", "groupmock")
+CLEAN = ("apache-kafka-4.4.0", "apache-kafka-4.3.0", "apache-kafka-3.9.1", "groupmock", "groupmock-4.3")
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -41,11 +41,18 @@ def test_a_report_takes_up_the_rows_that_it_lacks() -> None:
     whole = from_json((DATA / "groupmock.json").read_bytes())
     *others, last = whole.rows
     before = msgspec.structs.replace(whole, rows=tuple(others), counts={"rows": {"kept": 9}, "exchanges": {"kept": 3, "broken": 1}})
-    assert list(without(before).rows) == [last.row]
+    assert list(plain_suite({row.row for row in before.rows}).rows) == [last.row]
     later = msgspec.structs.replace(whole, rows=(last,), counts={"rows": {"kept": 1}, "exchanges": {"kept": 2}}, exchanges=())
     found = added(before, later)
     assert found.rows == whole.rows
     assert found.counts == {"rows": {"kept": sum(row.verdict == "kept" for row in whole.rows)}, "exchanges": {"kept": 5, "broken": 1}}
+
+
+def test_a_kept_report_has_no_rows_about_security() -> None:
+    whole = from_json((DATA / "groupmock.json").read_bytes())
+    secured = msgspec.structs.replace(whole.rows[0], row="SEC-01", verdict="not applicable")
+    counted = {"rows": {**whole.counts["rows"], "not applicable": 999}, "exchanges": whole.counts["exchanges"]}
+    assert plain(msgspec.structs.replace(whole, rows=(*whole.rows, secured), counts=counted)) == whole
 
 
 def test_pages_with_a_report_older_than_the_rules_fail_the_check(

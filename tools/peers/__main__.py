@@ -18,13 +18,12 @@ from typing import Any
 
 import msgspec
 
-from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.verdicts.report_model import Report
 from tools.records import RECORDS, save
 
 from .peer_servers import PEERS
-from .probing import added, judge, slim, without
+from .probing import added, judge, plain, plain_suite
 
 
 def main(words: Sequence[str]) -> int:
@@ -46,11 +45,9 @@ def main(words: Sequence[str]) -> int:
     before = from_json(file.read_bytes()) if asked.missing else None
     if asked.verb == "judge":
         file = asked.output or file
-        report = judge(PEERS[asked.name], load_suite() if before is None else without(before))
+        report = judge(PEERS[asked.name], plain_suite({row.row for row in before.rows} if before is not None else ()))
     else:
-        report = from_json(asked.report.read_bytes())
-        facts = msgspec.structs.replace(report.broker, address="127.0.0.1")
-        report = slim(msgspec.structs.replace(report, broker=facts, left_behind=()))
+        report = plain(from_json(asked.report.read_bytes()))
     save(file, _as_data(report if before is None else added(before, report)))
     return 0
 

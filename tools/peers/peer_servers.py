@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, RELEASES
@@ -22,13 +23,14 @@ class Peer:
     """Another server that the probe judges.
 
     `command` starts it and prints one JSON line with its bootstrap address. `settings` are those that it has and does not tell. `at_most`
-    limits versions if a server advertises more than it can read.
+    limits versions if a server advertises more than it can read. `release` is the one that it is judged as.
     """
 
     title: str
     command: Callable[[], list[str]]
     settings: Mapping[str, str]
     at_most: Mapping[str, int] = field(default_factory=dict)
+    release: str = RELEASES[0]
 
 
 def _kfake() -> list[str]:
@@ -37,9 +39,9 @@ def _kfake() -> list[str]:
     return [str(binary)]
 
 
-def _groupmock() -> list[str]:
+def _groupmock(profile: str) -> list[str]:
     sets = [word for name, value in BASE_SETTINGS.items() for word in ("--set", f"{name}={value}")]
-    return [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--log", "off", "--profile", PROFILE, *sets]
+    return [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--log", "off", "--profile", profile, *sets]
 
 
 PEERS = {
@@ -51,7 +53,8 @@ PEERS = {
         {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7, "OffsetFetch": 5, "FindCoordinator": 2},
     ),
     "kfake": Peer("kfake (franz-go)", _kfake, {}),
-    "groupmock": Peer(f"groupmock, profile {PROFILE}", _groupmock, BASE_SETTINGS),
+    "groupmock": Peer(f"groupmock, profile {PROFILE}", partial(_groupmock, PROFILE), BASE_SETTINGS),
+    "groupmock-4.3": Peer("groupmock, profile kafka-4.3", partial(_groupmock, "kafka-4.3"), BASE_SETTINGS, release="4.3"),
 }
 KAFKA = "apache-kafka-"
 """The prefix of reports about Apache Kafka itself, which are taken with `groupmock probe --report json` and stored by `keep`."""

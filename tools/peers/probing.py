@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from groupmock_clients.probe.language.exchange import RELEASES, Exchange
+from groupmock_clients.probe.language.exchange import Exchange
 from groupmock_clients.probe.language.exchange_suite import Suite, load_suite
 from groupmock_clients.probe.program import Options, probe
 from groupmock_clients.probe.schedule import DIED as DIED_THERE
@@ -27,11 +27,20 @@ DIED: Final = "the server died of it"
 OF_SECURITY: Final = "SEC-"
 
 
-def without(report: Report) -> Suite:
-    """Return the rows that a report lacks, except those about security, with the exchanges that prove them."""
-    suite, known = load_suite(), {row.row for row in report.rows}
+def plain_suite(known: Container[str] = ()) -> Suite:
+    """Return all rows but those about security, for which the servers lack listeners, with the exchanges that prove them. Rows in `known`
+    are left out."""
+    suite = load_suite()
     rows = {name: statement for name, statement in suite.rows.items() if name not in known and not name.startswith(OF_SECURITY)}
     return Suite(tuple(each for each in suite.exchanges if rows.keys() & set(each.rows)), rows)
+
+
+def plain(report: Report) -> Report:
+    """Return a report of `groupmock probe` without the rows about security, and without what identifies the broker."""
+    rows = tuple(row for row in report.rows if not row.row.startswith(OF_SECURITY))
+    facts = msgspec.structs.replace(report.broker, address="127.0.0.1")
+    totals = {**report.counts, "rows": counts(rows, report.exchanges)["rows"]}
+    return slim(msgspec.structs.replace(report, broker=facts, rows=rows, counts=totals, left_behind=()))
 
 
 def added(before: Report, later: Report) -> Report:
@@ -49,7 +58,7 @@ def added(before: Report, later: Report) -> Report:
 
 
 def judge(peer: Peer, suite: Suite) -> Report:
-    """Play the exchanges of a suite against the server, judged as the newest Kafka."""
+    """Play the exchanges of a suite against the server, and judge them."""
     command = peer.command()
     began = time.monotonic()
     parts: list[Report] = []
@@ -87,7 +96,7 @@ def _options(peer: Peer, host: str, port: int) -> Options:
     return Options(
         host=host,
         port=port,
-        release=RELEASES[0],
+        release=peer.release,
         wishes=Wishes(longest_s=12),
         pace=pace,
         patience=2,
