@@ -50,7 +50,7 @@ NEEDS = {
     "cluster": "several nodes and a leadership that moves on command",
 }
 """Maps each requirement that not every broker meets to its description."""
-SERVED: Final = frozenset(("kip848", "share", "authorizer", "no-authorizer"))
+SERVED: Final = frozenset(("kip848", "share", "streams", "authorizer", "no-authorizer"))
 """The requirements of exchanges that the pure core meets. Exchanges with any other are counted but not played."""
 AUTHORIZER_SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
