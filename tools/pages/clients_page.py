@@ -19,6 +19,9 @@ CHECKS = {
     " Streams, exactly once: SIGKILL of an instance amid its work, and the same again: who reads committed sees every input counted once",
     "crash": "SIGKILL of a member: the survivor has everything once the session expired, in a new generation, and reads on from the"
     " commits; Connect: a worker that stays away loses its tasks to the others, after the delay and not before",
+    "scales": "streams protocol: one instance becomes three while records come; every task is in one place, and every stateful one has its"
+    " standby task in another instance",
+    "bounced": "streams protocol: each of three instances is closed and started again with its state while records come",
     "resumes": "all leave, records come, a new member reads exactly those",
     "static": "SIGKILL of a static member and a new one with its `group.instance.id`: the same partitions, the same generation, the"
     " other member sees nothing; consumer protocol: it is closed instead, and who takes the place of a killed one within its session is"

@@ -18,9 +18,9 @@ class Judge:
     """A row of the matrix.
 
     `kafka`: the release of Apache Kafka that judges it beside the profile of that release, the newest for the newest release of a client;
-    `kind`: group, consumer (KIP-848), streams, transactions or connect; `static`: whether the client knows group.instance.id;
-    `default`: judged under the default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does
-    ("" nothing, short: without what waits for sessions, full).
+    `kind`: group, consumer (KIP-848), streams, streams group (KIP-1071), transactions or connect; `static`: whether the client knows
+    group.instance.id; `default`: judged under the default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of
+    it `make live` does ("" nothing, short: without what waits for sessions, full).
     """
 
     name: str
@@ -89,6 +89,12 @@ def _streams(release: str, title: str, guarantee: str = "at_least_once", default
                  kind="streams", default=default, live="full", guarantee=guarantee, kafka=_judged_by(release))
 
 
+def _of_the_streams_protocol(judge: Judge) -> Judge:
+    """The same application with `group.protocol=streams` (KIP-1071)."""
+    title = "streams protocol" if judge.guarantee == "at_least_once" else f"streams protocol, {judge.guarantee}"
+    return replace(judge, name=f"{judge.name.partition(',')[0]}, {title}", kind="streams group", default=True)
+
+
 def driver(where: Path) -> list[str]:
     """Return the command of a Go program."""
     return [str(where / "driver")]
@@ -149,6 +155,8 @@ JUDGES = (
     _streams(NEWEST, "two instances"),
     _streams(NEWEST, "exactly_once_v2", "exactly_once_v2", default=True),
     _streams(KAFKA, "exactly_once_v2", "exactly_once_v2"),
+    _of_the_streams_protocol(_streams(NEWEST, "two instances")),
+    _of_the_streams_protocol(_streams(NEWEST, "exactly_once_v2", "exactly_once_v2")),
     _transactions("3.9.1"),
     _transactions(KAFKA),
     _transactions(NEWEST),

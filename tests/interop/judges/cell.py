@@ -16,7 +16,10 @@ from .desk import Desk
 from .telling import Mismatch
 
 NOT_REACHED = "not reached: an earlier check failed"
-CHECKS = ("joins", "consumes", "commits", "back", "crash", "resumes", "static", "regex", "upgrade", "aborts", "fenced", "timeout")
+CHECKS = (
+    "joins", "consumes", "commits", "back", "crash", "scales", "bounced", "resumes", "static", "regex", "upgrade", "aborts", "fenced",
+    "timeout",
+)  # fmt: skip
 
 
 @dataclass

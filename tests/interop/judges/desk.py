@@ -74,6 +74,11 @@ class Desk:
         with wire.link(self.bootstrap) as to:
             return wire.describe_consumers(to, group)
 
+    def describe_streams(self, group: str) -> Described:
+        """A group of the streams protocol."""
+        with wire.link(self.bootstrap) as to:
+            return wire.describe_streams(to, group)
+
     def configure_group(self, group: str, name: str, value: str) -> None:
         """One setting of a group (KIP-848), kept before the group is there."""
         entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)

@@ -21,8 +21,12 @@ SETTINGS = {"group.initial.rebalance.delay.ms": "300", "group.min.session.timeou
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
 # The same for groups of the consumer protocol, whose members have no say in it.
 CONSUMERS = {"group.consumer.session.timeout.ms": "4000", "group.consumer.heartbeat.interval.ms": "300"}
-# Kafka alone has floors below which it does not start with those of groups of the consumer protocol.
-FLOORS = {"group.consumer.min.session.timeout.ms": "1000", "group.consumer.min.heartbeat.interval.ms": "100"}
+# The same for groups of the streams protocol.
+STREAMS = {"group.streams.session.timeout.ms": "4000", "group.streams.heartbeat.interval.ms": "300",
+           "group.streams.initial.rebalance.delay.ms": "300", "group.streams.assignment.interval.ms": "0"}
+# Kafka alone has floors below which it does not start with those of groups of the consumer and the streams protocol.
+FLOORS = {f"group.{protocol}.min.{name}": value for protocol in ("consumer", "streams")
+          for name, value in (("session.timeout.ms", "1000"), ("heartbeat.interval.ms", "100"))}
 
 
 class NotStarted(Exception):

@@ -12,6 +12,7 @@ from .cell import Row
 from .desk import Desk
 from .member import Member
 from .telling import PATIENCE, Mismatch, same, wait
+from .wire import Described
 
 PARTITIONS = 4
 WORDS = ("red", "green", "blue", "white", "black")
@@ -27,6 +28,8 @@ TASKS = {f"{sub}_{partition}" for sub in (0, 1) for partition in range(PARTITION
 
 class StreamsRow(Row):
     """The application on one broker. `guarantee`: its processing.guarantee."""
+
+    PROTOCOL = "classic"
 
     def __init__(self, name: str, command: list[str], desk: Desk, folder: Path, guarantee: str) -> None:
         super().__init__(name, desk, folder)
@@ -68,6 +71,7 @@ class StreamsRow(Row):
             "folder": str(self.folder / name), "instance": instance, "heartbeat_ms": HEARTBEAT_MS,
             "session_ms": SESSION_MS if instance is None else STATIC_SESSION_MS,
             "guarantee": self._guarantee, "transaction_ms": TRANSACTION_MS, "slow_ms": SLOW_MS if self._exactly_once else 0,
+            "protocol": self.PROTOCOL,
         }
         fresh = Member(self._command, wish, self.folder / f"{name}.log")
         self._members.append(fresh)
@@ -76,6 +80,9 @@ class StreamsRow(Row):
     @staticmethod
     def _tasks(member: Member) -> set[str]:
         return set(member.last("tasks", "tasks", []))
+
+    def _described(self) -> Described:
+        return self.desk.describe(self.app)
 
     def _running(self, what: str, *members: Member) -> None:
         """All are RUNNING and hold every task once."""
@@ -90,7 +97,7 @@ class StreamsRow(Row):
         self._running("every task with the first instance", self._first)
         self._second = self._instance()
         self._running("the tasks shared by two", self._first, self._second)
-        described = self.desk.describe(self.app)
+        described = self._described()
         shared = sorted(len(self._tasks(each)) for each in (self._first, self._second))
         made = {topic.removeprefix(self.app): self.desk.config(topic, "cleanup.policy")
                 for topic in self.desk.topics() if topic.startswith(self.app) and "-words" not in topic}
@@ -160,14 +167,14 @@ class StreamsRow(Row):
         self._second.kill()
         self._running("every task with the survivor", self._first)
         self._produce(5)
-        return self._counted() | {"members": len(self.desk.describe(self.app).members)}
+        return self._counted() | {"members": len(self._described().members)}
 
     def _resumes(self) -> dict[str, Any]:
         self._commits()
         for each in (self._first, self._second):
             if each.alive:
                 each.leave()
-        wait("Empty", lambda: self.desk.describe(self.app).state == "Empty", lambda: self.desk.describe(self.app))
+        wait("Empty", lambda: self._described().state == "Empty", self._described)
         self._produce(5)
         self._running("every task with the new instance", self._instance())
         return self._counted()

@@ -1,5 +1,5 @@
-"""Requests written by hand, since no client library asks them as the harness must: Heartbeat v0, DescribeGroups v0 and
-ConsumerGroupDescribe v1."""
+"""Requests written by hand, since no client library asks them as the harness must: Heartbeat v0, DescribeGroups v0,
+ConsumerGroupDescribe v1 and StreamsGroupDescribe v0."""
 
 from __future__ import annotations
 
@@ -133,6 +133,68 @@ def describe_consumers(to: socket.socket, group: str) -> Described | None:
     state, epoch, _, assignor = answer.compact(), answer.number(">i"), answer.number(">i"), answer.compact()
     found = [_consumer(answer) for _ in answer.items()]
     return Described(state, assignor, tuple(member for member, _ in found), (), epoch, tuple(sorted(kind for _, kind in found)))
+
+
+def describe_streams(to: socket.socket, group: str) -> Described:
+    """The group of the streams protocol (KIP-1071). Raises RuntimeError for an error code."""
+    name = group.encode()
+    answer = _Reader(ask(to, 89, b"\0\x02" + bytes([len(name) + 1]) + name + b"\0\0"))
+    answer.tags()
+    answer.number(">i"), answer.items()
+    if code := answer.number(">h"):
+        raise RuntimeError(f"StreamsGroupDescribe {group}: error {code}")
+    answer.compact(), answer.compact()
+    state, epoch, _ = answer.compact(), answer.number(">i"), answer.number(">i")
+    if answer.number(">b") > 0:
+        _skip_topology(answer)
+    return Described(state, "streams", tuple(_streams_member(answer) for _ in answer.items()), (), epoch)
+
+
+def _skip_topology(answer: _Reader) -> None:
+    answer.number(">i")
+    for _subtopology in answer.items():
+        answer.compact()
+        for _names in ("sources", "repartition sinks"):
+            for _ in answer.items():
+                answer.compact()
+        for _topics in ("changelogs", "repartition sources"):
+            for _topic in answer.items():
+                answer.compact(), answer.number(">i"), answer.number(">h")
+                _skip_pairs(answer)
+                answer.tags()
+        answer.tags()
+    answer.tags()
+
+
+def _skip_pairs(answer: _Reader) -> None:
+    for _ in answer.items():
+        answer.compact(), answer.compact()
+        answer.tags()
+
+
+def _streams_member(answer: _Reader) -> str:
+    """Id of the member that is told next."""
+    member = answer.compact()
+    answer.number(">i"), answer.compact(), answer.compact(), answer.compact(), answer.compact(), answer.number(">i"), answer.compact()
+    if answer.number(">b") > 0:
+        answer.compact(), answer.number(">H")
+        answer.tags()
+    _skip_pairs(answer)
+    for _offsets in ("offsets", "end offsets"):
+        for _ in answer.items():
+            answer.compact(), answer.number(">i"), answer.number(">q")
+            answer.tags()
+    for _assignment in ("assignment", "target"):
+        for _role in ("active", "standby", "warm-up"):
+            for _subtopology in answer.items():
+                answer.compact()
+                for _ in answer.items():
+                    answer.number(">i")
+                answer.tags()
+        answer.tags()
+    answer.number(">b")
+    answer.tags()
+    return member
 
 
 def _consumer(answer: _Reader) -> tuple[str, str]:

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.KafkaStreams;
@@ -17,13 +18,13 @@ import org.apache.kafka.streams.state.Stores;
 /**
  * One instance of an application that counts: `topic` -> by another key (a repartition topic) -> counts in a store (a compacted changelog
  * topic) -> `topic`-counts, at least or exactly once, each record in no less than `slow_ms`. The tasks held are told as "0_3" for partition 3
- * of subtopology 0.
+ * of subtopology 0, and so are standby tasks. With the `protocol` streams (KIP-1071) the store is on disk, so that a restarted instance has state.
  */
 public final class Member {
     private final Wish wish;
     private final Orders orders = new Orders();
     private final KafkaStreams streams;
-    private TreeSet<String> told;
+    private String told;
 
     private Member(Wish wish) {
         this.wish = wish;
@@ -34,10 +35,11 @@ public final class Member {
     private static StreamsBuilder topology(Wish wish) {
         String topic = wish.text("topic");
         int slow = wish.number("slow_ms");
+        boolean kept = "streams".equals(wish.text("protocol"));
         StreamsBuilder builder = new StreamsBuilder();
         KStream<String, String> source = builder.stream(topic);
         source.peek((key, value) -> work(slow)).groupBy((key, value) -> value.substring(0, value.indexOf(' ')), Grouped.as("by-word"))
-                .count(Materialized.<String, Long>as(Stores.inMemoryKeyValueStore("counts")))
+                .count(Materialized.<String, Long>as(kept ? Stores.persistentKeyValueStore("counts") : Stores.inMemoryKeyValueStore("counts")))
                 .toStream().mapValues(String::valueOf).to(topic + "-counts", Produced.with(Serdes.String(), Serdes.String()));
         return builder;
     }
@@ -57,9 +59,14 @@ public final class Member {
                 "default.key.serde", Serdes.StringSerde.class, "default.value.serde", Serdes.StringSerde.class,
                 "state.dir", wish.text("folder"), "commit.interval.ms", 200, "statestore.cache.max.bytes", 0,
                 "auto.offset.reset", "earliest", "replication.factor", 1));
-        config.putAll(Map.of("num.stream.threads", 1, "session.timeout.ms", wish.number("session_ms"), "metadata.max.age.ms", 2000,
-                "heartbeat.interval.ms", wish.number("heartbeat_ms"), "probing.rebalance.interval.ms", 60_000,
+        config.putAll(Map.of("num.stream.threads", 1, "metadata.max.age.ms", 2000,
                 "repartition.purge.interval.ms", 1_000, "processing.guarantee", wish.text("guarantee")));
+        if ("streams".equals(wish.text("protocol"))) {
+            config.put("group.protocol", "streams");
+        } else {
+            config.putAll(Map.of("session.timeout.ms", wish.number("session_ms"), "heartbeat.interval.ms", wish.number("heartbeat_ms"),
+                    "probing.rebalance.interval.ms", 60_000));
+        }
         if ("exactly_once_v2".equals(wish.text("guarantee"))) {
             config.put("producer.transaction.timeout.ms", wish.number("transaction_ms"));
         }
@@ -70,14 +77,21 @@ public final class Member {
     }
 
     private void holds() {
-        TreeSet<String> held = new TreeSet<>();
-        streams.metadataForLocalThreads().forEach(thread -> thread.activeTasks().forEach(task -> held.add(task.taskId().toString())));
+        TreeSet<String> active = new TreeSet<>();
+        TreeSet<String> standby = new TreeSet<>();
+        streams.metadataForLocalThreads().forEach(thread -> {
+            thread.activeTasks().forEach(task -> active.add(task.taskId().toString()));
+            thread.standbyTasks().forEach(task -> standby.add(task.taskId().toString()));
+        });
+        String held = "\"tasks\": [" + listed(active) + "], \"standbys\": [" + listed(standby) + "]";
         if (!held.equals(told)) {
             told = held;
-            StringBuilder tasks = new StringBuilder();
-            held.forEach(each -> tasks.append(tasks.length() == 0 ? "" : ", ").append(Say.quoted(each)));
-            Say.line("tasks", "\"tasks\": [" + tasks + "]");
+            Say.line("tasks", held);
         }
+    }
+
+    private static String listed(TreeSet<String> tasks) {
+        return tasks.stream().map(Say::quoted).collect(Collectors.joining(", "));
     }
 
     private void run() throws InterruptedException {
