@@ -17,15 +17,19 @@ CROSSED: Final = ("migrations", "regexes", "lies")
 """The families that cross several areas, for releases with consumer groups."""
 COUNTS: Final = {
     "4.4": {
-        "groups": 2000, "log": 500, "transactions": 2000, "consumers": 3000, **dict.fromkeys(CROSSED, 1000), "shares": 3000, "bytes": 2000,
+        "groups": 2000, "log": 500, "transactions": 2000, "consumers": 3000, **dict.fromkeys(CROSSED, 1000), "shares": 3000,
+        "streams": 3000, "bytes": 2000,
     },
     "4.3": {
-        "groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, **dict.fromkeys(CROSSED, 500), "shares": 500, "bytes": 6000,
+        "groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, **dict.fromkeys(CROSSED, 500), "shares": 500,
+        "streams": 500, "bytes": 6000,
     },
 }  # fmt: skip
 """Maps release and family to the number of seeds, with OTHERS for releases that are not listed."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
-PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20, "migrations": 30, "regexes": 100, "lies": 30, "shares": 16}
+PARALLEL: Final = {
+    "groups": 32, "log": 8, "transactions": 10, "consumers": 20, "migrations": 30, "regexes": 100, "lies": 30, "shares": 16, "streams": 60,
+}  # fmt: skip
 """The number of scripts of each family that are played at a time. Those that create topics of their own are expensive, and those
 that wait most of their time are cheap."""
 CLASSES_OF_GROUPS: Final = ("plain", "small")
@@ -64,13 +68,14 @@ def runs(releases: list[str]) -> Iterator[BrokerRun]:
             yield BrokerRun(release, "consumers", ("consumers",))
             yield BrokerRun(release, "crossed", CROSSED)
             yield BrokerRun(release, "shares", ("shares",))
+            yield BrokerRun(release, "streams", ("streams",))
 
 
 def settings_of(run: BrokerRun) -> dict[str, str]:
     """Return the settings with which the run's broker is started."""
     return {
         **CLASSES[run.settings],
-        **(DATA_PLANE if {"log", "transactions", "shares", *CROSSED} & {*run.families} else {}),
+        **(DATA_PLANE if {"log", "transactions", "shares", "streams", *CROSSED} & {*run.families} else {}),
         **(SHORT_LOCKS if "shares" in run.families else {}),
     }
 

@@ -33,6 +33,8 @@ FAMILIES: Final = {
     "lies": "assignments and claims that are untrue",
     "log": "data plane",
     "transactions": "transactions",
+    "shares": "share groups",
+    "streams": "streams groups",
     "bytes": "bad bytes",
 }
 """Maps a family of exchanges to its subject."""

@@ -163,7 +163,7 @@ class ExchangeRun:
             if self._leftovers is not None:
                 facts = played.real.facts
                 topics = [fact.name for need, fact in zip(script.topics, facts.topics, strict=True) if need.own]
-                topics += [name for name in missing_topics(facts) if script.family == "regexes"]
+                topics += [name for name in missing_topics(facts) if script.family in ("regexes", "streams")]
                 self._leftovers.add(facts.groups if script.groups else [], topics)
             found = compare(script, played.real, played.core)
             if not found or (played.lag < SLOW_MS and not played.crowded):

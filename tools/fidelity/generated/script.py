@@ -32,6 +32,7 @@ from groupmock_codec.api_keys import (
     METADATA,
     OFFSET_FETCH,
     SHARE_GROUP_DESCRIBE,
+    STREAMS_GROUP_DESCRIBE,
 )
 from groupmock_codec.declare import Field, Message, fields_of
 
@@ -351,6 +352,7 @@ def ending(script: Script, versions: Versions) -> list[Step]:
     """Return the final requests of a play, which ask for the state of the script's groups, topics or transactions."""
     asked: dict[str, Any] = {
         "groups": _groups_ending, "transactions": _transactions_ending, "log": _log_ending, "shares": _shares_ending,
+        "streams": _streams_ending,
         **dict.fromkeys(("migrations", "regexes", "lies"), _crossed_ending),
     }  # fmt: skip
     found = asked.get(script.about)
@@ -401,6 +403,14 @@ def _shares_ending(script: Script, versions: Versions) -> Iterator[tuple[int, in
     yield SHARE_GROUP_DESCRIBE, 1, {"group_ids": groups}
     yield DESCRIBE_SHARE_GROUP_OFFSETS, 1, {"groups": [{"group_id": each, "topics": None} for each in groups]}
     yield LIST_GROUPS, versions[LIST_GROUPS][1], {}
+
+
+def _streams_ending(script: Script, versions: Versions) -> Iterator[tuple[int, int, Json]]:
+    """Yield requests for the final state of streams groups and of their offsets."""
+    groups = [group(number) for number in range(1, script.groups + 1)]
+    yield STREAMS_GROUP_DESCRIBE, versions[STREAMS_GROUP_DESCRIBE][1], {"group_ids": groups}
+    yield LIST_GROUPS, versions[LIST_GROUPS][1], {}
+    yield OFFSET_FETCH, 9, {"groups": [{"group_id": each, "topics": None} for each in groups]}
 
 
 def _ends(topics: list[tuple[Expr, int]], timestamp: int) -> Json:

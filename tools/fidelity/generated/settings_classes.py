@@ -16,6 +16,9 @@ OF_CONSUMERS: Final = {"group.consumer.assignment.interval.ms": "0", "group.cons
 OF_SHARES: Final = {
     "group.share.assignment.interval.ms": "0", "group.share.max.size": "2", "group.share.record.lock.duration.ms": "2000",
 }  # fmt: skip
+OF_STREAMS: Final = {
+    "group.streams.assignment.interval.ms": "0", "group.streams.initial.rebalance.delay.ms": "0", "group.streams.max.size": "3",
+}  # fmt: skip
 QUICK: Final = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": str(TIMEOUTS_EVERY_MS)}
 CLASSES: Final[dict[str, dict[str, str]]] = {
     "plain": BASE,
@@ -24,11 +27,12 @@ CLASSES: Final[dict[str, dict[str, str]]] = {
     "quick": {**BASE, **QUICK},
     "crossed": {**BASE, **OF_CONSUMERS, **QUICK},
     "shares": {**BASE, **OF_SHARES},
+    "streams": {**BASE, **OF_STREAMS},
 }
 """Maps a class of settings to the broker settings that it stands for. `small`: groups of three at most. `consumers`: consumer groups of
 three, a target with every heartbeat. `quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times
 of its own, not those of our clock. `crossed`: both of these. `shares`:
-share groups of two, a target with every heartbeat, short locks."""
+share groups of two, a target with every heartbeat, short locks. `streams`: streams groups of three, a target with every heartbeat."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """The settings in which the brokers of oracle/kafka.py differ from Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
@@ -40,6 +44,7 @@ DEFAULTS: Final = {
     "group.max.size": UNLIMITED,
     "group.consumer.max.size": UNLIMITED,
     "group.share.max.size": "200",
+    "group.streams.max.size": UNLIMITED,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "10000",
 }
 """Kafka's defaults for settings that only some classes change."""

@@ -17,6 +17,7 @@ from groupmock_codec.messages.k22_init_producer_id import InitProducerIdResponse
 from groupmock_codec.messages.k26_end_txn import EndTxnResponse
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from groupmock_codec.messages.k76_share_group_heartbeat import ShareGroupHeartbeatResponse
+from groupmock_codec.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatResponse, TaskIds
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 
 from .credentials import TOKENS
@@ -53,6 +54,8 @@ class MemberMemory:
     joined_type: str | None = None
     epoch: int = 0
     assigned: list[Value] = field(default_factory=list)
+    active: list[Value] = field(default_factory=list)
+    standby: list[Value] = field(default_factory=list)
     producer_id: int | None = None
     producer_epoch: int | None = None
     session_id: int | None = None
@@ -76,11 +79,19 @@ class MemberMemory:
             if answer.assignment is not None:
                 rows = answer.assignment.topic_partitions
                 self.assigned = [{"topic_id": row.topic_id, "partitions": list(row.partitions)} for row in rows]
+        elif isinstance(answer, StreamsGroupHeartbeatResponse) and answer.error_code == NONE:
+            self.member_id, self.epoch = answer.member_id, answer.member_epoch
+            if answer.active_tasks is not None:
+                self.active, self.standby = _tasks(answer.active_tasks), _tasks(answer.standby_tasks or [])
         elif isinstance(answer, InitProducerIdResponse) or (isinstance(answer, EndTxnResponse) and version >= 5):
             if answer.error_code == NONE:
                 self.producer_id, self.producer_epoch = answer.producer_id, answer.producer_epoch
         elif isinstance(answer, FetchResponse) and version >= 7 and answer.session_id:
             self.session_id = answer.session_id
+
+
+def _tasks(rows: list[TaskIds]) -> list[Value]:
+    return [{"subtopology_id": row.subtopology_id, "partitions": list(row.partitions)} for row in rows]
 
 
 @dataclass

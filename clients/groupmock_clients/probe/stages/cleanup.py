@@ -17,6 +17,8 @@ from groupmock_codec.api_keys import (
     LIST_CONFIG_RESOURCES,
     SHARE_GROUP_DESCRIBE,
     SHARE_GROUP_HEARTBEAT,
+    STREAMS_GROUP_DESCRIBE,
+    STREAMS_GROUP_HEARTBEAT,
 )
 from groupmock_codec.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from groupmock_codec.group_states import DEAD
@@ -29,6 +31,8 @@ from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDe
 from groupmock_codec.messages.k74_list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 from groupmock_codec.messages.k76_share_group_heartbeat import ShareGroupHeartbeatRequest
 from groupmock_codec.messages.k77_share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from groupmock_codec.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest
+from groupmock_codec.messages.k89_streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
 
 from .tcp_broker import NoBroker, TcpBroker
 
@@ -75,6 +79,7 @@ def empty_groups(broker: TcpBroker, names: Sequence[str]) -> None:
     for group_id, member_id in (*members, *_consumers(broker, hidden)):
         _leave(broker, group_id, member_id)
     _empty_share_groups(broker, hidden)
+    _empty_streams_groups(broker, hidden)
 
 
 def _consumers(broker: TcpBroker, names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -99,6 +104,21 @@ def _empty_share_groups(broker: TcpBroker, names: Sequence[str]) -> None:
         for member in group.members:
             leaving = ShareGroupHeartbeatRequest(group_id=group.group_id, member_id=member.member_id, member_epoch=-1)
             broker.ask(SHARE_GROUP_HEARTBEAT, heartbeat, leaving)
+
+
+def _empty_streams_groups(broker: TcpBroker, names: Sequence[str]) -> None:
+    """Let every member of a streams group leave by a heartbeat. A static member leaves for good, also if it is away."""
+    version, heartbeat = broker.best(STREAMS_GROUP_DESCRIBE, 0), broker.best(STREAMS_GROUP_HEARTBEAT, 0)
+    if version is None or heartbeat is None or not names:
+        return
+    answer = broker.ask(STREAMS_GROUP_DESCRIBE, version, StreamsGroupDescribeRequest(group_ids=list(names)))
+    assert isinstance(answer, StreamsGroupDescribeResponse)
+    for group in answer.groups:
+        for member in group.members:
+            leaving = StreamsGroupHeartbeatRequest(
+                group_id=group.group_id, member_id=member.member_id, instance_id=member.instance_id, member_epoch=-1
+            )
+            broker.ask(STREAMS_GROUP_HEARTBEAT, heartbeat, leaving)
 
 
 def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
