@@ -203,6 +203,16 @@ def _share_offsets(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     return {**answer, "groups": [{**one, "topics": sorted(one["topics"], key=repr)} for one in answer["groups"]]}
 
 
+def _endpoints(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Sort the topics of each endpoint. Kafka lists them subtopology by subtopology in the order of an immutable map, which each start of
+    Java salts."""
+    if answer["partitions_by_user_endpoint"] is None:
+        return answer
+    names = ("active_partitions", "standby_partitions")
+    rows = [{**one, **{name: sorted(one[name], key=repr) for name in names}} for one in answer["partitions_by_user_endpoint"]]
+    return {**answer, "partitions_by_user_endpoint": rows}
+
+
 WITHIN: Final = re.compile(r"within \[-?\d+, \d+\]")
 
 
@@ -255,6 +265,7 @@ EVEN: Final[dict[int, Even]] = {
     61: _producers,
     65: _transactions,
     78: _fetched,
+    88: _endpoints,
     90: _share_offsets,
     66: _listed_transactions,
 }
