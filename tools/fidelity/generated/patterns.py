@@ -28,7 +28,7 @@ NUMBERS: Final = {
     **dict.fromkeys(("producer_id", "v3_and_below_producer_id", "producer_id_filters"), ("p", 0)),
 }
 """Maps a field with a number that the broker draws or counts to the prefix of its names and to the least valid number."""
-BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75, 76, 77, 78, 79, 90})
+BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75, 76, 77, 78, 79, 88, 90})
 """The APIs whose answers list structures in an order that depends on names, by hash or sorted."""
 UNORDERED: Final = frozenset({(JOIN_GROUP, "members"), (CONSUMER_GROUP_DESCRIBE, "subscribed_topic_names"), (77, "subscribed_topic_names")})
 """Lists whose order depends on ids that the broker draws, or on the names of a run, by API and field."""
@@ -36,6 +36,8 @@ OF_THE_WALL_CLOCK: Final = frozenset({"transaction_start_time_ms", "last_timesta
 DAY_MS: Final = 86_400_000
 PRODUCER_ID: Final = slice(43, 51)
 OF_THE_CLOCK: Final = re.compile(r"within \[-?\d+, \d+\]")
+OF_HASHED_NAMES: Final = re.compile(r"Internal topics are missing: |Existing topic |Number of partitions \[")
+"""Texts that list topics, or choose one, in an order that depends on the names of a run."""
 TOPIC_NAMES: Final = frozenset({"name", "topic", "topics", "resource_name"})
 
 
@@ -96,7 +98,7 @@ class Patterns:
     def _text(self, field: str, value: str) -> str:
         if field in MEMBER_IDS and DRAWN.search(value):
             return self._captured("id", value)
-        if OF_THE_CLOCK.search(value):
+        if OF_THE_CLOCK.search(value) or OF_HASHED_NAMES.match(value):
             return "*"
         stem, mark, number = value.rpartition("-x")
         if mark and [stem] == self.facts.groups[:1] and number.isdigit():
