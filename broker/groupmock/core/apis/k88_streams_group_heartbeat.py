@@ -12,7 +12,7 @@ from ..budget import OverBudget, Ration, fitting, within
 from ..groups import causes, reconciling
 from ..groups.consumer.states import JOINING
 from ..groups.refused import Refused
-from ..groups.streams import beat, heartbeat, readiness
+from ..groups.streams import beat, endpoints, heartbeat, readiness
 from ..groups.streams.topology import task_count
 from ..groups.streams.type import StreamsGroup
 
@@ -100,6 +100,8 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: StreamsGrou
     beat.check_offsets(message)
     uncreatable = _uncreatable(cluster, turn, request, prospect)
     terms = heartbeat.terms_of(cluster.groups.configs, said.group_id, request.node, before_4_4)
+    delayed = group is not None and heartbeat.delay_of(turn, group, terms) is not None
+    endpoints.check(turn, group, said, known, prospect, delayed)
     made = group is None
     group = group or cluster.groups.claim(turn, said.group_id, StreamsGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty classic one that gave way"
@@ -135,9 +137,6 @@ def _prospect(cluster: Cluster, turn: Turn, ration: Ration, group: StreamsGroup 
     prospect = readiness.examine(group, cluster.topics, said.topology)
     if prospect.is_new:
         ration.take(task_count(prospect.configured), TASK_COST)
-    status = prospect.configured.status
-    if group is None and said.endpoint is not None and status is not None and status[0] == readiness.MISSING_SOURCES:
-        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")  # Kafka fails to build the table of endpoints (ST-137).
     return prospect
 
 

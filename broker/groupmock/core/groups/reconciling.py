@@ -207,7 +207,8 @@ def _of_instance(group: ReconcilingGroup[R, T], beat: Sent, instance: str) -> R 
 def _check_epoch(kind: str, member: R, beat: B, owns_no_more: Callable[[B, R], bool]) -> None:
     """Check the member epoch of a heartbeat. A higher one is refused. A lower one is accepted from a member that lost an answer, which
     its owned partitions show (CG-40), and 0 always, because it is a new beginning (CG-39)."""
-    if beat.epoch > member.epoch:
+    rejoins = kind == "streams" and beat.epoch == JOINING  # A streams member that is away may join without its instance id.
+    if beat.epoch > member.epoch and not rejoins:
         raise _fenced(kind, "greater", member, beat)
     if 0 < beat.epoch < member.epoch and (beat.epoch != member.previous_epoch or not owns_no_more(beat, member)):
         raise _fenced(kind, "smaller", member, beat)

@@ -5,41 +5,91 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from groupmock_codec.messages.k88_streams_group_heartbeat import Endpoint, EndpointToPartitions, TopicPartition
+from groupmock_codec import error_codes
+from groupmock_codec.messages import k88_streams_group_heartbeat as k88
 
-from .group import Group, Member
+from ...java.hashes import java_hash
+from ...java.orders import java_order
+from ..consumer.states import JOINING, Progress
+from ..refused import Refused
+from .group import Endpoint, Group, Member
+from .readiness import MISSING_INTERNAL
+from .reconciliation import still_owns
 from .topology import source_topics_of
 
 if TYPE_CHECKING:
+    from ...turn import Turn
+    from .beat import Beat
+    from .readiness import Prospect
     from .tasks import Task
 
 
-def table(group: Group, member: Member, unchecked: bool) -> list[EndpointToPartitions]:
+def check(turn: Turn, group: Group | None, beat: Beat, known: Member | None, prospect: Prospect, delayed: bool) -> None:
+    """Refuse a heartbeat at which Kafka fails, because it builds the table while source topics are missing or have wrong counts (ST-137).
+    It has raised the endpoint epoch before that, and only the rest is undone. Raises Refused."""
+    status = prospect.configured.status
+    if status is None or status[0] == MISSING_INTERNAL:
+        return
+    before = None if known is None else known.endpoint
+    endpoint = beat.endpoint if beat.endpoint is not None or beat.epoch == JOINING else before
+    loses = known is not None and endpoint is not None and not delayed and _loses_tasks(known, beat)
+    raised = loses or moves(turn, beat, before, endpoint)
+    epoch = int(raised) + (0 if group is None else group.endpoint_epoch)
+    others = group is not None and any(each.endpoint is not None for each in group.members.values() if each is not known)
+    if beat.endpoint_epoch != epoch and (others or endpoint is not None):
+        if group is not None and raised:
+            group.raise_endpoint_epoch()
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+
+
+def moves(turn: Turn, beat: Beat, before: Endpoint | None, after: Endpoint | None) -> bool:
+    """True if the change of a member's endpoint raises the endpoint epoch. Before Kafka 4.4 only a join with an endpoint does."""
+    if turn.quirks.streams_endpoints_follow_tasks:
+        return beat.epoch == JOINING and after is not None
+    return before != after
+
+
+def _loses_tasks(member: Member, beat: Beat) -> bool:
+    """True if this heartbeat takes all tasks from the member, because its target is empty from now on."""
+    if not member.assigned.any:
+        return False
+    waits = member.progress is Progress.UNREVOKED and still_owns(beat.owned, member.revoking)
+    return not waits
+
+
+def table(group: Group, member: Member, unchecked: bool) -> list[k88.EndpointToPartitions]:
     """Return an entry for each member with an endpoint, `member` last. `unchecked`: tasks count even if a topic has fewer partitions, as
     before Kafka 4.4."""
-    others = [each for each in group.ordered() if each is not member and each.endpoint is not None]
+    # A member that joins is not in the table of members yet, and a member that was replaced still is.
+    seated = [group.members[member_id] for member_id in group.table if member_id in group.members]
+    others = [each for each in seated if each is not member and each.endpoint is not None]
     listed = [*others, member] if member.endpoint is not None else others
     if not listed:
         return []
-    read = source_topics_of(group.topology) if group.topology is not None and group.is_ready else {}
+    read = source_topics_of(group.topology) if group.topology is not None else {}
     return [_entry(group, each, read, unchecked) for each in listed]
 
 
-def _entry(group: Group, member: Member, read: dict[str, frozenset[str]], unchecked: bool) -> EndpointToPartitions:
+def _entry(group: Group, member: Member, read: dict[str, frozenset[str]], unchecked: bool) -> k88.EndpointToPartitions:
     assert member.endpoint is not None
     host, port = member.endpoint
-    return EndpointToPartitions(
-        user_endpoint=Endpoint(host=host, port=port),
+    return k88.EndpointToPartitions(
+        user_endpoint=k88.Endpoint(host=host, port=port),
         active_partitions=_partitions(group, member.assigned.active, read, unchecked),
         standby_partitions=_partitions(group, member.assigned.standby, read, unchecked),
     )
 
 
-def _partitions(group: Group, tasks: Iterable[Task], read: dict[str, frozenset[str]], unchecked: bool) -> list[TopicPartition]:
-    found: dict[str, list[int]] = {}
+def _partitions(group: Group, tasks: Iterable[Task], read: dict[str, frozenset[str]], unchecked: bool) -> list[k88.TopicPartition]:
+    """Return the partitions that the tasks read, with an entry for each topic of each subtopology."""
+    numbers: dict[str, list[int]] = {}
     for subtopology, number in sorted(tasks):
-        for name in read.get(subtopology, ()):
+        numbers.setdefault(subtopology, []).append(number)
+    found = []
+    for subtopology in reversed(java_order(numbers, java_hash)):  # In Kafka this order differs from one start of the broker to another.
+        for name in java_order(read.get(subtopology, ()), java_hash):
             topic = group.topics.get(name)
-            if topic is not None and (unchecked or number < topic[1]):
-                found.setdefault(name, []).append(number)
-    return [TopicPartition(topic=name, partitions=found[name]) for name in sorted(found)]
+            partitions = [number for number in numbers[subtopology] if topic is not None and (unchecked or number < topic[1])]
+            if partitions:
+                found.append(k88.TopicPartition(topic=name, partitions=partitions))
+    return found

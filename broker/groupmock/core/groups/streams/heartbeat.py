@@ -128,8 +128,9 @@ def answer(
     if beat.shuts_down and not made:
         group.shut_down(admitted.member.member_id)
     moment = Moment(version, group, terms, beat, admitted, made, why is not None, uncreatable)
-    moment.delay = _delay(turn, group, terms)
-    if group.generation == group.assignment_epoch or moment.delay is not None:
+    needed = group.generation > group.assignment_epoch
+    moment.delay = delay_of(turn, group, terms) if needed else None
+    if not needed or moment.delay is not None:
         turn.reply(ticket, *_answered(turn, moment, why))
         return
 
@@ -153,10 +154,8 @@ def _called_for(group: Group, terms: Terms, prospect: Prospect) -> Why | None:
     return None
 
 
-def _delay(turn: Turn, group: Group, terms: Terms) -> str | None:
-    """Return the status of a heartbeat that may not compute the target that is needed, or None (ST-120 to ST-124)."""
-    if group.generation == group.assignment_epoch:
-        return None
+def delay_of(turn: Turn, group: Group, terms: Terms) -> str | None:
+    """Return the status of heartbeats while no target may be computed, or None (ST-120 to ST-124)."""
     if (DELAY, group.group_id) in turn.timers:
         return "Assignment delayed due to the configured initial rebalance delay."
     if group.computed_at is not None and turn.now < group.computed_at + terms.timing.assignment_ms() * NS_PER_MS:
@@ -179,14 +178,11 @@ def end_delay(turn: Turn, group: Group) -> None:
 def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroupHeartbeatResponse, Lease | None]:
     group, beat, terms, admitted = moment.group, moment.beat, moment.terms, moment.admitted
     member = admitted.member
-    if admitted.joined:
-        group.seat(member.member_id, admitted.replaced)
     changed = membership.advance(turn, group, beat, member)
     if admitted.recorded and not changed:
         group.note_again(member)
-    by_tasks = turn.quirks.streams_endpoints_follow_tasks
-    moved = admitted.moved_endpoint and (not by_tasks or (beat.epoch == JOINING and member.endpoint is not None))
-    if not moment.made and (moved or (changed and member.endpoint is not None)):
+    raised = endpoints.moves(turn, beat, admitted.endpoint_before, member.endpoint) or (changed and member.endpoint is not None)
+    if raised and not moment.made:
         group.raise_endpoint_epoch()
     if moment.made:
         member.offsets = member.end_offsets = {}  # Kafka keeps them beside the log, with a group that is not yet the one in the log.
@@ -196,7 +192,8 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroup
     statuses = _statuses(turn, moment)
     readiness.ask(turn, group, moment.uncreatable, 2 * terms.timing.heartbeat_ms)
     tells = changed or beat.epoch == JOINING
-    looks = beat.endpoint_epoch != group.endpoint_epoch
+    # The join that makes the group raises an epoch that is forgotten with it, as Kafka keeps it beside the log.
+    looks = beat.endpoint_epoch != group.endpoint_epoch + (raised and moment.made)
     response = StreamsGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.epoch,
@@ -208,8 +205,10 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroup
         standby_tasks=in_answer(member.assigned.standby) if tells else None,
         warmup_tasks=[] if tells else None,
         endpoint_information_epoch=group.endpoint_epoch,
-        partitions_by_user_endpoint=endpoints.table(group, member, by_tasks) if looks else None,
+        partitions_by_user_endpoint=endpoints.table(group, member, turn.quirks.streams_endpoints_follow_tasks) if looks else None,
     )
+    if admitted.joined:
+        group.seat(member.member_id, admitted.replaced)
     return response, None if statuses or looks or tells else _lease(group, beat, member)
 
 

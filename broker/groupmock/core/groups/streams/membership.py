@@ -13,7 +13,7 @@ from ..consumer.group import no_session
 from ..consumer.states import JOINING, Progress
 from ..modern import settle
 from . import reconciliation
-from .group import Group, Member, in_words
+from .group import Endpoint, Group, Member, in_words
 
 if TYPE_CHECKING:
     from ...turn import Turn
@@ -26,15 +26,14 @@ DELAY: Final = "streams_delay"
 
 class Admitted(NamedTuple):
     """The member that sent a heartbeat. `joined`: it was no member before, or takes the place of the static member `replaced`. `calls_for`
-    is the cause of a new target, or None. `recorded`: its record was written. `moved_endpoint`: it has another endpoint for queries than
-    before."""
+    is the cause of a new target, or None. `recorded`: its record was written. `endpoint_before` is the endpoint that it had."""
 
     member: Member
     joined: bool
     replaced: str | None
     calls_for: Why | None
     recorded: bool
-    moved_endpoint: bool
+    endpoint_before: Endpoint | None
 
 
 def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> Admitted:
@@ -43,14 +42,14 @@ def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> Admitte
     if known is not None:
         before = _recorded(known)
         endpoint = _update(group, known, beat)
-        return Admitted(known, False, None, _cause(turn, group, known, before), _recorded(known) != before, endpoint)
+        return Admitted(known, False, None, _cause(turn, group, beat, known, before), _recorded(known) != before, endpoint)
     away = None if beat.group_instance_id is None else group.static_members.get(beat.group_instance_id)
     if away is not None:
         old = group.members[away]
         before = _recorded(old)
         member = _returned(turn, group, old, beat)
         endpoint = _update(group, member, beat)
-        return Admitted(member, True, away, _cause(turn, group, member, before), True, endpoint)
+        return Admitted(member, True, away, _cause(turn, group, beat, member, before), True, endpoint)
     member = Member(beat.member_id, beat.group_instance_id, beat.client_id, beat.client_host)
     group.put(member)
     endpoint = _update(group, member, beat)
@@ -70,11 +69,11 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> Member:
     return new
 
 
-def _cause(turn: Turn, group: Group, member: Member, before: tuple[object, ...]) -> Why | None:
-    """Return the cause of a new target if something of the member's record has changed that calls for one. Of a static member, that is
-    less (ST-33, ST-116)."""
+def _cause(turn: Turn, group: Group, beat: Beat, member: Member, before: tuple[object, ...]) -> Why | None:
+    """Return the cause of a new target if something of the member's record has changed that calls for one. If the heartbeat has an
+    instance id, that is less (ST-33, ST-116)."""
     now = _recorded(member)
-    counted = len(now) if member.group_instance_id is None else COUNTED_OF_STATIC
+    counted = len(now) if beat.group_instance_id is None else COUNTED_OF_STATIC
     if now[:counted] == before[:counted]:
         return None
     why = causes.record_changed(member.member_id)
@@ -86,16 +85,16 @@ COUNTED_OF_STATIC: Final = 4
 
 
 def _recorded(member: Member) -> tuple[object, ...]:
-    """Return the fields of a member's record. The first COUNTED_OF_STATIC ones call for a new target even if a static member changes
-    them."""
+    """Return the fields of a member's record. The first COUNTED_OF_STATIC ones call for a new target even if the heartbeat has an
+    instance id."""
     return (
         member.process_id, member.tags, member.rack_id, member.topology_epoch,
         member.endpoint, member.rebalance_timeout_ms, member.client_id, member.client_host,
     )  # fmt: skip
 
 
-def _update(group: Group, member: Member, beat: Beat) -> bool:
-    """Update the stored fields of a member, and return whether its endpoint has changed."""
+def _update(group: Group, member: Member, beat: Beat) -> Endpoint | None:
+    """Update the stored fields of a member, and return the endpoint that it had."""
     before, endpoint = _recorded(member), member.endpoint
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
         group.name_instance(member, beat.group_instance_id)
@@ -120,7 +119,7 @@ def _update(group: Group, member: Member, beat: Beat) -> bool:
         # The core has to see the group's next heartbeats, because a heartbeat that a connection repeats on its own would change the fields
         # back.
         group.end_leases()
-    return member.endpoint != endpoint
+    return endpoint
 
 
 def advance(turn: Turn, group: Group, beat: Beat, member: Member) -> bool:

@@ -23,14 +23,14 @@ def reconcile(group: Group, member: Member, owned: Owned | None, converts: bool)
     if its assigned tasks have changed."""
     changed = False
     there = member.progress is Progress.STABLE and member.epoch == group.assignment_epoch
-    if not there and not (member.progress is Progress.UNREVOKED and _still_owns(owned, member.revoking)):
+    if not there and not (member.progress is Progress.UNREVOKED and still_owns(owned, member.revoking)):
         step = _Step(group, member, converts)
         changed = step.take(owned)
     group.watch(member)
     return changed
 
 
-def _still_owns(owned: Owned | None, lost: Tasks) -> bool:
+def still_owns(owned: Owned | None, lost: Tasks) -> bool:
     """True if the member owns, or may own, a task that it has to give up. That is False for empty lists."""
     return owned is None or not (owned.active.isdisjoint(lost.active) and owned.standby.isdisjoint(lost.standby))
 
@@ -49,7 +49,7 @@ class _Step:
         lost = Tasks({task: epoch for task, epoch in has.active.items() if task not in kept}, frozenset(has.standby) - stays)
         epoch = member.epoch + 1 if member.progress is Progress.UNREVOKED else member.epoch
         member.previous_epoch = member.epoch
-        if lost.any and _still_owns(owned, lost):
+        if lost.any and still_owns(owned, lost):
             if self._converts:
                 stays |= {task for task in lost.active if task in target.standby and not self._is_standby_blocked(task)}
             changed = group.give(member, Tasks(kept, stays), lost)

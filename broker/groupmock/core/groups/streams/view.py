@@ -72,6 +72,7 @@ def _topology(group: Group) -> k89.Topology | None:
     topology, configured = group.topology, group.configured
     if topology is None or configured is None:
         return None
+    subtopologies = sorted(topology.subtopologies, key=lambda each: each.subtopology_id)
     if not group.is_ready:
         sent = [
             k89.Subtopology(
@@ -81,7 +82,7 @@ def _topology(group: Group) -> k89.Topology | None:
                 state_changelog_topics=[_topic(topic, topic.partitions) for topic in each.state_changelog_topics],
                 repartition_source_topics=[_topic(topic, topic.partitions) for topic in each.repartition_source_topics],
             )
-            for each in topology.subtopologies
+            for each in subtopologies
         ]
         return k89.Topology(epoch=topology.epoch, subtopologies=sent)
     decided = [
@@ -92,7 +93,7 @@ def _topology(group: Group) -> k89.Topology | None:
             state_changelog_topics=_decided(each.state_changelog_topics, configured.internal),
             repartition_source_topics=_decided(each.repartition_source_topics, configured.internal),
         )
-        for each in sorted(topology.subtopologies, key=lambda each: each.subtopology_id)
+        for each in subtopologies
     ]
     return k89.Topology(epoch=topology.epoch, subtopologies=decided)
 

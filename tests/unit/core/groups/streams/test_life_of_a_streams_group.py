@@ -72,7 +72,8 @@ def test_change_in_a_dynamic_streams_member_raises_the_group_epoch(fields: dict[
 def test_less_of_a_static_streams_member_raises_the_group_epoch(fields: dict[str, Any], bumps: bool) -> None:
     world = StreamsWorld()
     world.join(instance_id="i")
-    assert world.beat(**fields).epoch == (3 if bumps else 2)
+    assert world.beat(instance_id="i", **fields).epoch == (3 if bumps else 2)
+    assert world.beat(client="third").epoch == (4 if bumps else 3), "without its instance id it counts as a dynamic one"
 
 
 def test_reported_offsets_are_described_and_raise_nothing() -> None:
