@@ -39,6 +39,7 @@ def test_the_default_profile_says_what_it_bounds() -> None:
     assert {name: value for name, value in found.items() if name not in HOST} == {
         "group.initial.rebalance.delay.ms": "100",
         "group.min.session.timeout.ms": "100",
+        "group.streams.initial.rebalance.delay.ms": "100",
         "log.retention.bytes": "67108864",
         "queued.max.request.bytes": "1073741824",
     }

@@ -34,6 +34,7 @@ from groupmock.core.effects import Note
 from groupmock.rig import CoreRig
 from groupmock_codec import APIS
 from groupmock_codec.declare import ZERO_UUID, fields_of
+from groupmock_codec.messages.k88_streams_group_heartbeat import Subtopology, Topology
 from groupmock_codec.records import NewRecord, encode_batch
 from groupmock_codec.response_errors import error_codes
 
@@ -90,6 +91,10 @@ ACKNOWLEDGED = [{"topic_id": ORDERS_ID, "partitions": [{"partition_index": 0, "a
 SHARE_BEAT = make(76, **SHARE_MEMBER, subscribed_topic_names=["orders"])
 SHARE_FETCH = make(78, **SHARE_MEMBER, max_records=1, topics=[{"topic_id": ORDERS_ID, "partitions": [{"partition_index": 0}]}])
 SHARE_OFFSETS = make(91, group_id="s", topics=[{"topic_name": "orders", "partitions": [{"partition_index": 0, "start_offset": 0}]}])
+STREAMS_READ, STREAMS_DESCRIBE = allow(READ, GROUP, "k"), allow(DESCRIBE, GROUP, "k")
+NO_TASKS = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+STREAMS_SOURCE = Topology(epoch=0, subtopologies=[Subtopology(subtopology_id="0", source_topics=["orders"])])
+STREAMS_BEAT = make(88, group_id="k", member_id="m", rebalance_timeout_ms=1000, topology=STREAMS_SOURCE, **NO_TASKS)
 SHARE_READY = ((0, 9, make(0, acks=1, topic_data=PRODUCE)), (91, 0, SHARE_OFFSETS), (78, 2, SHARE_FETCH))
 """After these requests the member has acquired one record."""
 NEEDS = {
@@ -257,6 +262,13 @@ NEEDS = {
         {SHARE_DESCRIBE: ("groups[0].error_code", 30), TOPIC_DESCRIBE: ("groups[0].error_code", 29)},
         before=((76, 1, SHARE_BEAT), (76, 1, make(76, **SHARE_MEMBER, member_epoch=2))),
     ),
+    "StreamsGroupHeartbeat": Need(88, 1, STREAMS_BEAT, {STREAMS_READ: ("error_code", 30), TOPIC_DESCRIBE: ("error_code", 29)}),
+    "StreamsGroupDescribe": Need(
+        89, 1, make(89, group_ids=["k"]),
+        {STREAMS_DESCRIBE: ("groups[0].error_code", 30), TOPIC_DESCRIBE: ("groups[0].error_code", 29)},
+        before=((88, 1, STREAMS_BEAT),),
+    ),
+    "StreamsGroupTopologyDescriptionUpdate": Need(93, 0, make(93, group_id="k"), {STREAMS_READ: ("error_code", 30)}),
     "ShareFetch": Need(
         78, 2, SHARE_FETCH, {SHARE_READ: ("error_code", 30), TOPIC_READ: ("responses[0].partitions[0].error_code", 29)},
         before=((91, 0, SHARE_OFFSETS),),

@@ -61,7 +61,7 @@ def listed(world: LogWorld, *kinds: int, version: int = 1) -> Any:
 
 
 def test_any_name_is_described_with_the_brokers_values() -> None:
-    world = LogWorld(quirks=OLD)
+    world = LogWorld(quirks=OLD, group_streams_initial_rebalance_delay_ms=3000)
     found = described(world, "nobody")
     assert [(row.name, row.value, row.config_type) for row in found.configs] == [
         ("consumer.session.timeout.ms", "45000", 3),
@@ -91,7 +91,7 @@ def test_any_name_is_described_with_the_brokers_values() -> None:
 
 
 def test_configs_of_4_4_are_described_in_kafkas_order() -> None:
-    found = described(LogWorld(), "nobody")
+    found = described(LogWorld(group_streams_initial_rebalance_delay_ms=3000), "nobody")
     assert [(row.name, row.value, row.config_type, row.synonyms[0].name) for row in found.configs] == [
         ("consumer.session.timeout.ms", "45000", 3, "group.consumer.session.timeout.ms"),
         ("streams.assignor.name", "sticky", 2, "group.streams.assignors"),

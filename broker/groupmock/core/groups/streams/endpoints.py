@@ -31,7 +31,8 @@ def check(turn: Turn, group: Group | None, beat: Beat, known: Member | None, pro
     if status is None or status[0] == MISSING_INTERNAL:
         return
     before = None if known is None else known.endpoint
-    endpoint = beat.endpoint if beat.endpoint is not None or beat.epoch == JOINING else before
+    kept = turn.quirks.streams_endpoints_follow_tasks or beat.epoch != JOINING
+    endpoint = before if beat.endpoint is None and kept else beat.endpoint
     loses = known is not None and endpoint is not None and not delayed and _loses_tasks(known, beat)
     raised = loses or moves(turn, beat, before, endpoint)
     epoch = int(raised) + (0 if group is None else group.endpoint_epoch)
@@ -58,8 +59,8 @@ def _loses_tasks(member: Member, beat: Beat) -> bool:
 
 
 def table(group: Group, member: Member, unchecked: bool) -> list[k88.EndpointToPartitions]:
-    """Return an entry for each member with an endpoint, `member` last. `unchecked`: tasks count even if a topic has fewer partitions, as
-    before Kafka 4.4."""
+    """Return an entry for each member with an endpoint, `member` last. `unchecked`: as before Kafka 4.4, a topic has the first of the
+    tasks, as many as it has partitions, whatever their numbers are."""
     # A member that joins is not in the table of members yet, and a member that was replaced still is.
     seated = [group.members[member_id] for member_id in group.table if member_id in group.members]
     others = [each for each in seated if each is not member and each.endpoint is not None]
@@ -89,7 +90,8 @@ def _partitions(group: Group, tasks: Iterable[Task], read: dict[str, frozenset[s
     for subtopology in reversed(java_order(numbers, java_hash)):  # In Kafka this order differs from one start of the broker to another.
         for name in java_order(read.get(subtopology, ()), java_hash):
             topic = group.topics.get(name)
-            partitions = [number for number in numbers[subtopology] if topic is not None and (unchecked or number < topic[1])]
+            count, read_by = 0 if topic is None else topic[1], numbers[subtopology]
+            partitions = read_by[:count] if unchecked else [number for number in read_by if number < count]
             if partitions:
                 found.append(k88.TopicPartition(topic=name, partitions=partitions))
     return found

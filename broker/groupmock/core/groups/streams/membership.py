@@ -41,18 +41,18 @@ def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> Admitte
     with any member id (ST-114)."""
     if known is not None:
         before = _recorded(known)
-        endpoint = _update(group, known, beat)
+        endpoint = _update(turn, group, known, beat)
         return Admitted(known, False, None, _cause(turn, group, beat, known, before), _recorded(known) != before, endpoint)
     away = None if beat.group_instance_id is None else group.static_members.get(beat.group_instance_id)
     if away is not None:
         old = group.members[away]
         before = _recorded(old)
         member = _returned(turn, group, old, beat)
-        endpoint = _update(group, member, beat)
+        endpoint = _update(turn, group, member, beat)
         return Admitted(member, True, away, _cause(turn, group, beat, member, before), True, endpoint)
     member = Member(beat.member_id, beat.group_instance_id, beat.client_id, beat.client_host)
     group.put(member)
-    endpoint = _update(group, member, beat)
+    endpoint = _update(turn, group, member, beat)
     why = causes.member_joined(member.member_id)
     turn.member_changed(group, member.member_id, "added", why, member)
     return Admitted(member, True, None, why, True, endpoint)
@@ -93,8 +93,9 @@ def _recorded(member: Member) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _update(group: Group, member: Member, beat: Beat) -> Endpoint | None:
-    """Update the stored fields of a member, and return the endpoint that it had."""
+def _update(turn: Turn, group: Group, member: Member, beat: Beat) -> Endpoint | None:
+    """Update the stored fields of a member, and return the endpoint that it had. A join without an endpoint removes it since Kafka 4.4."""
+    kept = turn.quirks.streams_endpoints_follow_tasks
     before, endpoint = _recorded(member), member.endpoint
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
         group.name_instance(member, beat.group_instance_id)
@@ -107,7 +108,7 @@ def _update(group: Group, member: Member, beat: Beat) -> Endpoint | None:
         member.rack_id = beat.rack_id
     if beat.topology is not None:
         member.topology_epoch = beat.topology.epoch
-    if beat.endpoint is not None or beat.epoch == JOINING:
+    if beat.endpoint is not None or (beat.epoch == JOINING and not kept):
         member.endpoint = beat.endpoint
     if beat.rebalance_timeout_ms != -1:
         member.rebalance_timeout_ms = beat.rebalance_timeout_ms

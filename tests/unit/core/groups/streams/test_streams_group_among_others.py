@@ -189,10 +189,34 @@ def test_another_endpoint_alone_tells_nobody_in_the_former_release() -> None:
 
 def test_partitions_of_endpoints_exist_except_in_the_former_release() -> None:
     wide = topology(subtopology("0", "t", "u"))
-    for quirks, partitions in ((Quirks(), [0, 1]), (Quirks(streams_endpoints_follow_tasks=True), [0, 1, 2, 3])):
+    for quirks, found in ((Quirks(), {"t": [2, 3]}), (Quirks(streams_endpoints_follow_tasks=True), {"t": [2, 3], "u": [2, 3]})):
         world = StreamsWorld(quirks=quirks)
-        found = world.raw_join(of=wide, user_endpoint=HERE, endpoint_information_epoch=-1)
-        assert _table(found)["a"][0] == {"t": [0, 1, 2, 3], "u": partitions}
+        world.join(of=wide)
+        world.join("B", wide, user_endpoint=HERE)
+        world.beat("A")
+        world.confirm("A")
+        assert _table(world.raw(member_id="B", member_epoch=3))["a"] == (found, {})
+
+
+def test_join_without_an_endpoint_removes_it_except_in_the_former_release() -> None:
+    for quirks, epoch, hosts in ((Quirks(), 1, []), (Quirks(streams_endpoints_follow_tasks=True), 1, ["a"])):
+        world = StreamsWorld(quirks=quirks)
+        world.join(user_endpoint=HERE)
+        world.join()
+        found = world.raw(member_epoch=world.epochs["A"], endpoint_information_epoch=-1)
+        assert (found.endpoint_information_epoch, list(_table(found))) == (epoch, hosts)
+
+
+def test_endpoints_fail_heartbeats_while_source_topics_are_missing() -> None:
+    world = StreamsWorld()
+    missing = topology(subtopology("0", "nowhere"))
+    world.join(of=missing)
+    for _ in range(2):
+        assert world.refused(world.raw(member_epoch=2, user_endpoint=HERE)) == (-1, None)
+    found = world.raw(member_epoch=2)
+    assert (found.member_epoch, found.endpoint_information_epoch, found.partitions_by_user_endpoint) == (2, 2, [])
+    told = world.raw(member_epoch=2, user_endpoint=HERE, endpoint_information_epoch=3)
+    assert (told.error_code, told.member_epoch, told.endpoint_information_epoch) == (0, 3, 3)
 
 
 def test_streams_group_survives_a_move_of_its_coordinator() -> None:
