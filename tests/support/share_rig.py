@@ -35,7 +35,7 @@ class ShareRig:
         return found
 
     def initialize(self, partitions: Sequence[int] | range, start: int = -1, epoch: int = 2, group: str = GROUP) -> None:
-        self.shares.initialize(self.rig.turn(), group, self.topic_id, partitions, epoch, start)
+        self.rig.initialize_share(group, TOPIC, partitions, start, epoch)
 
     def configure(self, configs: dict[str, str], group: str = GROUP) -> None:
         self.cluster.groups.configs.own[group] = {**self.cluster.groups.configs.own.get(group, {}), **configs}

@@ -10,7 +10,7 @@ It follows the rules that the driver follows for a served cluster (net/driver.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec import APIS
@@ -154,6 +154,16 @@ class CoreRig:
         topics = self.core.cluster.topics
         placed = at_once(topics.place(name, partitions, 1)) if replicas is None else replicas
         return topics.add(self.turn(), name, placed, configs or {})
+
+    def initialize_share(
+        self, group_id: str, topic: str, partitions: Iterable[int] = (0,), start_offset: int = 0, state_epoch: int = 1
+    ) -> None:
+        """Initialize partitions of a topic for a share group, as the heartbeat of its first member does, so that they can be fetched.
+        KeyError if the topic does not exist."""
+        topic_id = self.core.cluster.topics.topic_id(topic)
+        if topic_id is None:
+            raise KeyError(topic)
+        self.core.cluster.shares.initialize(self.turn(), group_id, topic_id, partitions, state_epoch, start_offset)
 
     def connection(self, name: str | None = None) -> Connection:
         """Return the connection with that name, which is opened on first use. None opens a new connection without a name."""

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tools.fidelity.generated.settings_classes import BASE, BROKERS
 from tools.oracle import kafka
 
 LONGEST_S = 30
-CLASSES = {"plain": {}, "small groups": {"group.max.size": "2"}}
+CLASSES: dict[str, dict[str, str]] = {"plain": {}, "small groups": {"group.max.size": "2"}}
 SHORT = {
     "group.consumer.session.timeout.ms": "1500",
     "group.consumer.heartbeat.interval.ms": "500",
@@ -47,6 +48,7 @@ CONSUMER_EXCHANGES = [
     for each in load_suite().exchanges
     if any(row.startswith("CG-") for row in each.rows) and "4.3" in each.releases and not each.lacking and not each.listeners
 ]
+FEW_SESSIONS = {"group.share.max.share.sessions": "200"}
 KEPT = (0, 4)
 """Exit codes of the probe that count as success; 4 means that some rules are unknown with these settings."""
 FEWEST = 450
@@ -64,11 +66,21 @@ def test_kafka_keeps_every_exchange(release: str, settings: dict[str, str]) -> N
 
 @pytest.mark.parametrize("settings", CONSUMER_CLASSES.values(), ids=CONSUMER_CLASSES)
 def test_kafka_keeps_every_exchange_of_consumer_groups(settings: dict[str, str]) -> None:
-    done = probed("4.3", settings, "--only", "CG-*", "--report", "json", "--output", "/dev/stdout")
-    found = json.loads(done.stdout[done.stdout.index("{") : done.stdout.rindex("}") + 1])["exchanges"]
+    found = reported("4.3", settings, "--only", "CG-*")["exchanges"]
     assert [f"{each['name']}: {each['detail']}" for each in found if each["verdict"] == "broken"] == []
     kept = {each["name"] for each in found if each["verdict"] == "kept"}
     assert meant_for(settings) - kept == set()
+
+
+@pytest.mark.parametrize("release", ["4.4", "4.3"])
+def test_kafka_keeps_every_row_about_share_groups(release: str) -> None:
+    kept: set[str] = set()
+    for settings, only in (({}, "SG-*"), (FEW_SESSIONS, "SG-169")):
+        found = reported(release, settings, "--only", only, "--longest", "60")
+        assert [f"{each['name']}: {each['detail']}" for each in found["exchanges"] if each["verdict"] == "broken"] == []
+        kept |= {each["row"] for each in found["rows"] if each["verdict"] == "kept"}
+    exchanges = [each for each in load_suite().exchanges if release in each.releases]
+    assert kept == {row for each in exchanges for row in each.rows if row.startswith("SG-")}
 
 
 def test_every_exchange_of_consumer_groups_is_meant_for_some_settings() -> None:
@@ -82,6 +94,13 @@ def meant_for(settings: dict[str, str]) -> set[str]:
     # Dialogues that need disabled features, small groups or other special settings run on brokers that have those settings.
     own = [each for each in fitting if each.settings.keys() & settings.keys() or not settings]
     return {variant.name for each in own for variant in each.variants()}
+
+
+def reported(release: str, settings: dict[str, str], *words: str) -> dict[str, Any]:
+    """Return the probe's report of a broker of that release with these settings."""
+    done = probed(release, settings, *words, "--report", "json", "--output", "/dev/stdout")
+    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") : done.stdout.rindex("}") + 1])
+    return found
 
 
 def probed(release: str, settings: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
