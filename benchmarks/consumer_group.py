@@ -7,11 +7,12 @@ reports its partitions as soon as it receives other ones; otherwise it is silent
 from __future__ import annotations
 
 import heapq
+import random
 import selectors
 import struct
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT
@@ -22,6 +23,7 @@ from .join import SocketLink, compact, find_coordinator, request
 VERSION = 1
 NULL = b"\0"
 REBALANCE_MS = 300_000
+MIXED_TOPICS = 10
 LOOK_S = 0.1
 """The seconds between two checks whether all members have settled."""
 Owned = list[tuple[bytes, list[int]]]
@@ -36,11 +38,11 @@ def uvarint(value: int) -> bytes:
     return bytes([*text, value])
 
 
-def heartbeat(group: str, member: str, epoch: int, topic: str | None = None, owned: Owned | None = None) -> bytes:
-    """Return the body of a ConsumerGroupHeartbeat request. A heartbeat that joins names a `topic`. `owned` None leaves the member's
+def heartbeat(group: str, member: str, epoch: int, topics: Sequence[str] = (), owned: Owned | None = None) -> bytes:
+    """Return the body of a ConsumerGroupHeartbeat request. A heartbeat that joins names `topics`. `owned` None leaves the member's
     partitions out."""
-    names = NULL if topic is None else b"\x02" + compact(topic)
-    timeout = -1 if topic is None else REBALANCE_MS
+    names = uvarint(len(topics) + 1) + b"".join(map(compact, topics)) if topics else NULL
+    timeout = REBALANCE_MS if topics else -1
     rack = assignor = regex = instance = NULL
     body = compact(group) + compact(member) + struct.pack(">i", epoch) + instance + rack + struct.pack(">i", timeout)
     return body + names + regex + assignor + _owned(owned) + b"\0"
@@ -161,7 +163,7 @@ class ConsumerGroup:
                 self._send(number, self._again(each))
 
     def _joining(self, member: ConsumerMember) -> bytes:
-        return heartbeat(self.name, member.id, 0, self.topic, [])
+        return heartbeat(self.name, member.id, 0, [self.topic], [])
 
     def _again(self, member: ConsumerMember) -> bytes:
         """Return the body of a heartbeat that says nothing new."""
@@ -196,6 +198,23 @@ class ConsumerGroup:
         """Close the connections; the members stay in the group until their sessions run out."""
         for each in self.members:
             each.link.sock.close()
+
+
+class MixedGroup(ConsumerGroup):
+    """A group in which each member subscribes to its own half of the topics, whose names begin with `topic`."""
+
+    def settled(self, partitions: int) -> bool:
+        """Return whether all partitions are held and all epochs are equal. The shares differ, as the subscriptions do."""
+        return sum(each.partitions for each in self.members) == partitions and len({each.epoch for each in self.members}) == 1
+
+    def _joining(self, member: ConsumerMember) -> bytes:
+        topics = mixed_topics(self.topic)
+        return heartbeat(self.name, member.id, 0, random.Random(member.id).sample(topics, len(topics) // 2), [])
+
+
+def mixed_topics(topic: str) -> list[str]:
+    """Return the names of the topics of a `MixedGroup`."""
+    return [f"{topic}-{number}" for number in range(MIXED_TOPICS)]
 
 
 class ShareGroup(ConsumerGroup):

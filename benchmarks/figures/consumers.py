@@ -1,7 +1,8 @@
 """Measures consumer groups (KIP-848): heartbeats against an echo server, memory, and ten thousand members that join one group and settle.
 
 All settings are Kafka's defaults: a new target at most once a second, a heartbeat every five. Each member gets one partition. The pause is
-the longest stretch of CPU in which the server touched no socket (`workers.pause`), from the first heartbeat until all have settled.
+the longest stretch of CPU in which the server touched no socket (`workers.pause`) beside a bystander, from the first heartbeat until all
+have settled.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -56,13 +58,20 @@ class Settled:
     pause_ms: float
 
 
-def settled(bench: Bench, members: int, kind: str = "consumer", start: Start | None = None) -> Settled:
-    """Measure one fresh server whose group joins at once. `kind` is consumer or share."""
+def settled(
+    bench: Bench,
+    members: int,
+    kind: str = "consumer",
+    start: Start | None = None,
+    afterwards: Callable[[RunningServer], None] = lambda server: None,
+) -> Settled:
+    """Measure one fresh server whose group joins at once. `kind` is consumer, mixed or share. The pause is watched until `afterwards` has
+    returned, which is called when the group has settled."""
     with (start or product(members))(bench.cores) as server:
         servers.calm(server)
         asked = (server.host, server.port, server.pid, "storm", members, TOPIC, members, kind)
         words = ["-m", "benchmarks.workers.consumer_group", *map(str, asked)]
-        with Watcher(bench.cores, "pause", str(server.pid)) as watcher:
+        with Watcher(bench.cores, "bystander", server.host, str(server.port)), Watcher(bench.cores, "pause", str(server.pid)) as watcher:
             with pinned(bench.cores.load):
                 process = subprocess.Popen(
                     [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -70,6 +79,7 @@ def settled(bench: Bench, members: int, kind: str = "consumer", start: Start | N
                 )  # fmt: skip
             assert process.stdout is not None
             line = process.stdout.readline()
+            afterwards(server)
             watcher.report()
             _, complaint = process.communicate()
         if process.returncode or not line:

@@ -5,9 +5,10 @@ answers the same storm), groupmock warm (after it has finished what it does behi
 the ready line). The CPU counts from the first JoinGroup to the last SyncGroup answer, when all members are connected; the memory from
 before connecting. Microseconds and kB would say more about the hour of the host than about the server, so CPU is a ratio.
 
-The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`). The last run also
-measures how long a bystander waits, a client that asks for ApiVersions every millisecond on a connection of its own. Its longest round trip
-contains the pause and all requests that were before it in the queue.
+The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`), while a bystander
+asks for ApiVersions every millisecond on a connection of its own. Without the bystander all members wait at the end of a phase, and the
+slices in which the server ends it, between which it looks at its sockets in vain, would count as one stretch. The bystander's longest round
+trip contains the pause and all requests that were before it in the queue.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from .. import servers
 from ..bench import Bench
@@ -29,6 +30,7 @@ from ..targets import TARGETS
 from .heartbeats import Start
 
 KEYS = tuple(key for key in TARGETS if key.startswith(("storm.", "memory.")))
+WATCHERS: Final = ("pause", "bystander")
 MEMBERS = 5_000
 MEMBERS_IN_A_PAUSE = 10_000
 PEER_MEMBERS = 1000
@@ -106,9 +108,11 @@ def storm(
     *,
     cold: bool = False,
     watching: Sequence[str] = (),
+    afterwards: Callable[[RunningServer], None] = lambda server: None,
 ) -> Storm:
     """Run one storm (members that join at once) against one fresh server, which is warm unless `cold`. `watching` names the watchers;
-    the bystander's pings cost the server CPU."""
+    the bystander's pings cost the server CPU. They watch until `afterwards` has returned, which is called when all members have
+    settled and are still connected."""
     with start(bench.cores) as server:
         if not cold:
             servers.calm(server)
@@ -118,7 +122,8 @@ def storm(
             watchers = {name: stack.enter_context(Watcher(bench.cores, name, *arguments[name])) for name in watching}
 
             def reported() -> None:
-                """Fill in the reports of the watching processes when all members have settled and are still connected."""
+                """Fill in the reports of the watching processes."""
+                afterwards(server)
                 for watcher in watchers.values():
                     watcher.report()
 
@@ -132,13 +137,12 @@ def run(bench: Bench) -> None:
     for number in range(bench.repeat):
         _round(bench, members, number % 2 == 1)
     members = int(bench.scaled(MEMBERS_IN_A_PAUSE, 1000))
-    for _ in range(min(bench.repeat, 3)):
-        readings = bench.quiet.take(lambda: storm(bench, members, watching=("pause",)))
-        bench.results.add("storm.pause", readings.watched["pause"]["longest_ms"])
     label = f"storm of {members:,}"
-    readings = bench.quiet.take(lambda: storm(bench, members, watching=("pause", "bystander")))
-    bench.results.detail(f"{label}: longest wait of a bystander, ms", readings.watched["bystander"]["longest_ms"])
-    bench.results.detail(f"{label}: median wait of a bystander, ms", readings.watched["bystander"]["median_ms"])
+    for _ in range(min(bench.repeat, 3)):
+        watched = bench.quiet.take(lambda: storm(bench, members, watching=WATCHERS)).watched
+        bench.results.add("storm.pause", watched["pause"]["longest_ms"])
+        bench.results.detail(f"{label}: longest wait of a bystander, ms", watched["bystander"]["longest_ms"])
+        bench.results.detail(f"{label}: median wait of a bystander, ms", watched["bystander"]["median_ms"])
     _tell_peer(bench, "librdkafka's mock", *MOCK)
 
 

@@ -24,6 +24,13 @@ COLUMNS = {
     "startup.first": "first join / hundredth",
 }
 """The figures of the table, with their headings."""
+PAUSES = {
+    "storm.pause": "join storm",
+    "pauses.classic": "classic group",
+    "pauses.consumers": "consumer group",
+    "pauses.mixed": "different subscriptions",
+}
+"""The figures of the table about pauses."""
 SECURED = {
     "secured.echo.100x1": "TLS, 100 connections / echo",
     "secured.echo.1x64": "TLS, 64 in flight / echo",
@@ -53,6 +60,14 @@ def page(entries: list[dict[str, Any]]) -> str:
         "| column | what is divided | aim |",
         "|---|---|---|",
         *_part(entries, COLUMNS),
+        "## Pauses",
+        "",
+        "The longest stretch of CPU, in ms, in which the server touched no socket although a bystander asked for ApiVersions every",
+        "millisecond. Until commit `96176605` there was no bystander, so that the slices of work at the end of a phase counted as one.",
+        "",
+        "| column | what is measured | aim |",
+        "|---|---|---|",
+        *_part(entries, PAUSES),
         "## Listeners",
         "",
         "Heartbeats over TLS against asyncio's TLS before constant answers; and the last build before listeners could be named against the",
