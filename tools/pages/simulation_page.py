@@ -24,6 +24,7 @@ FOUND: Final = (
         "One turn of the event loop could take two slices, because the share of the last connection began before the slice was over "
         "and was a whole slice."
     ),
+    "The server kept the ticket of each ShareFetch that waited when its connection ended, for ever.",
 )
 """The defects of groupmock that the simulation found, without defects of the simulation itself."""
 STORY: Final = 6
@@ -51,6 +52,11 @@ JUDGES: Final = {
         "an instance id is one process's (82, 111); nobody is given what it does not subscribe to, nobody is served who gave nothing up "
         "within its rebalance timeout, and no lease outlives an epoch"
     ),
+    "share groups": (
+        "by rows, requests and answers alone: a record has one member from its delivery until it is acknowledged, its lock ends or a row says "
+        "why it is free; no lock ends early; delivery counts grow by one up to the limit; what was accepted, rejected or archived never comes "
+        "again; an acknowledgement is taken if and only if the member has the records; a member is told exactly what it acquired"
+    ),
     "transactions": (
         "by rows, answers and one reader of what is committed: a transaction is read whole, once and in order, or not at all, and its "
         "offset with it; nothing that was not asked to commit is read; the last stable offset does not go back and does not pass the first "
@@ -72,9 +78,9 @@ JUDGES: Final = {
         "faults taken away, nodes up, everybody started: every group is Stable with all its members, and everything is "
         "delivered, within twice (session + three rebalance timeouts + 5 s), and 10 s; a consumer group has its target, by what "
         "ConsumerGroupDescribe answers and by what its members own; one producer of each transactional id commits to every partition, "
-        "ListTransactions shows nothing open, and every log is stable up to its end"
+        "ListTransactions shows nothing open, and every log is stable up to its end; a share group has no lag and nothing in flight"
     ),
-    "leaks": "everybody gone: no connection, request, held byte, parked fetch, timer or member is left",
+    "leaks": "everybody gone: no connection, request, held byte, parked fetch, share session, record in flight, timer or member is left",
     "replay": "the journal through a fresh core gives the same rows; every fourth seed",
     "hung, died": "a seed in its child process took more than 20 s of processor time, or more than 512 MB, or ended it",
 }
@@ -104,7 +110,7 @@ python -m tools.search planted --seconds 1000                         # which se
 ## Kinds
 
 The kinds of simulation are `groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile` and `mixed`.
-Without a given kind the seed draws one. Two kinds of simulation have plans of their own, and run only when they are requested; `make
+Without a given kind the seed draws one. Three kinds of simulation have plans of their own, and run only when they are requested; `make
 search` runs them beside the kinds named above:
 
 - The kind `consumers` has members of consumer groups (KIP-848), static ones too. Members of the kind `consumers` join, send all fields or
@@ -115,8 +121,12 @@ search` runs them beside the kinds named above:
   `transactions` write to several partitions, commit offsets for a group's members of either protocol, commit and abort at once or after
   their timeout, die in the middle, are fenced and continue (KIP-360). In the kind `transactions` coordinators move, markers are held, and
   commands abort, fence and expire transactional ids.
+- The kind `shares` has members of share groups (KIP-932). Members of the kind `shares` fetch in share sessions of both acquire modes, and
+  acknowledge with every type, at once or after their locks have ended, within a fetch or by itself, or never; they renew locks, leave with
+  what they owe, and die. In the kind `shares` commands end locks, release and archive records and hold deliveries; coordinators and leaders
+  move, nodes stop, and acknowledgements are lost or come 40 s late.
 
-The kinds `consumers` and `transactions` contain no strangers and no groups that change their protocol.
+The kinds `consumers`, `transactions` and `shares` contain no strangers and no groups that change their protocol.
 
 ## Judges
 

@@ -55,7 +55,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from groupmock_codec.api_keys import FETCH
+from groupmock_codec.api_keys import FETCH, SHARE_FETCH
 from groupmock_codec.errors import CodecError
 
 from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
@@ -256,8 +256,8 @@ class Driver:
         self.counters.connections_closed += 1
         self._happen(Disconnected(connection.number), now)
         call = connection.call
-        # A parked JoinGroup or SyncGroup outlives its connection, but a Fetch does not (P1-d7).
-        if call is not None and call.codec.key == FETCH:
+        # A parked JoinGroup or SyncGroup outlives its connection, but a Fetch and a ShareFetch do not (P1-d7).
+        if call is not None and call.codec.key in (FETCH, SHARE_FETCH):
             self.tickets.close(call.ticket)  # The core forgot this Fetch when it handled events.Disconnected.
 
     def holds(self, connection: Connection, change: int) -> None:

@@ -36,11 +36,11 @@ import msgspec
 
 KINDS: Final = ("groups", "steering", "faults", "wire", "hostile", "mixed")
 """The kinds of simulated runs by their subject; `mixed` is about everything. Every kind has members, time and records."""
-OWN_KINDS: Final = ("consumers", "transactions")
+OWN_KINDS: Final = ("consumers", "transactions", "shares")
 """The kinds of simulated runs that are played on request only, because seeds that could draw them would get other plans than before."""
 EVERY_KIND: Final = (*KINDS, *OWN_KINDS)
 
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 """The group protocols of a client."""
 
 OFFSETS: Final = "o0"
@@ -54,6 +54,10 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     `protocols` are its assignors, the best first. A member of a consumer group (`protocol`) has at most one, which the server runs; it
     subscribes to `regex` too, takes `revoke_ms` to give partitions up, and says everything in each heartbeat if it is `full`.
+
+    A member of a share group polls every `heartbeat_ms`, and needs `work_ms` for what it got. `acknowledges` has the types with which it
+    acknowledges records one after the other, -1 for never, `by_fetch` within its next ShareFetch. It fetches `max_records` at most, and
+    exactly so many with `by_record`.
     """
 
     name: str
@@ -69,6 +73,11 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     regex: str = ""
     revoke_ms: int = 0
     full: bool = False
+    work_ms: int = 0
+    acknowledges: list[int] = []
+    by_fetch: bool = False
+    by_record: bool = False
+    max_records: int = 500
 
 
 class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -9,23 +9,26 @@ from groupmock.faults.plan import read_plan, rule_as_data
 from groupmock_codec.errors import CodecError
 from groupmock_codec.group_states import STABLE
 
+from .client import Client
 from .consumer import Consumer
 from .group_consumer import GroupConsumer
 from .judges.findings import Finding
-from .plan import CLASSIC, CONSUMER, SimulationPlan
+from .plan import CLASSIC, CONSUMER, SHARE, SimulationPlan
 from .process import Process
 from .producer import Producer
-from .reader import Reader
-from .rest import ConsumerGroupsAtRest, TransactionsAtRest, undelivered
+from .rest import ConsumerGroupsAtRest, ShareGroupsAtRest, TransactionsAtRest, undelivered
+from .share_worker import ShareWorker
 from .strangers import Strangers
 from .world import World
 from .writer import Order, Writer
 
-CLIENTS: Final[dict[str, type[Consumer] | type[GroupConsumer]]] = {CLASSIC: Consumer, CONSUMER: GroupConsumer}
+CLIENTS: Final[dict[str, type[Consumer | GroupConsumer | ShareWorker]]] = {CLASSIC: Consumer, CONSUMER: GroupConsumer, SHARE: ShareWorker}
 """Maps a group protocol to the simulated process that speaks it."""
 LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
 """The time after which everything that hostile peers sent has arrived."""
+LONGEST_DELAY_MS: Final = 40_000
+"""The longest time for which a ready fault plan delays a request (acknowledgement-late), which may outlive its connection."""
 SESSION_MS, REBALANCE_MS = 6_000, 8_000
 """The session and rebalance timeouts that bound a run without clients."""
 LOOK_MS: Final = 500
@@ -49,8 +52,9 @@ class Playing:
     def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
         self.plan = plan
         self.world = World(plan, sampled)
-        self.clients: dict[str, Reader] = {each.name: CLIENTS[each.protocol](self.world, each) for each in plan.clients}
+        self.clients: dict[str, Client] = {each.name: CLIENTS[each.protocol](self.world, each) for each in plan.clients}
         self.consumer_groups = ConsumerGroupsAtRest(self.world, [each for each in self.clients.values() if isinstance(each, GroupConsumer)])
+        self.share_groups = ShareGroupsAtRest(self.world, [each for each in self.clients.values() if isinstance(each, ShareWorker)])
         self.writers = {each.name: Writer(self.world, each) for each in plan.writers}
         self.processes: dict[str, Process] = {**self.clients, **self.writers}
         self.transactions = TransactionsAtRest(self.world, list(self.writers.values()))
@@ -187,6 +191,7 @@ class Playing:
             wire.hear()
         world.pass_time(SETTLING_MS)
         self.consumer_groups.hurry()
+        self.share_groups.hurry()
         mine = {client.member_id for client in self.clients.values() if client.alive}
         for group in world.bench.groups.peopled():
             if group.group_id in world.bench.groups.spoilt:
@@ -204,6 +209,7 @@ class Playing:
         if name in getattr(world.core.environment.holds, "groups", {}):
             world.bench.groups.unsure.add(name)
         world.command("release_group", group=name)
+        world.command("resume_deliveries", group=name)
 
     def _rest(self) -> None:
         """Wait until all groups and producers have settled, for as long as that may take."""
@@ -253,7 +259,7 @@ class Playing:
                 subscribed = {topic for client in clients for topic in client.topics}
                 if (missing := undelivered(self.world, name, clients, subscribed)) is not None:
                     return missing
-        return self.consumer_groups.missing() or self.transactions.missing()
+        return self.consumer_groups.missing() or self.share_groups.missing() or self.transactions.missing()
 
     def _groups(self) -> dict[str, list[Consumer]]:
         """Return the classic groups of the run with their clients."""
@@ -269,20 +275,21 @@ class Playing:
         """Check that nothing was lost, end all processes, and look for leaks."""
         bench, world = self.world.bench, self.world
         subscribed = {name: sorted({t for c in clients for t in c.about.topics}) for name, clients in self._groups().items()}
-        bench.history.nothing_lost({**subscribed, **self.consumer_groups.subscribed()})
+        bench.history.nothing_lost({**subscribed, **self.consumer_groups.subscribed(), **self.share_groups.subscribed()})
         for client in self.clients.values():
             client.commit()
         world.pass_time(LOOK_MS)
+        bench.shares.all_told()
         self.transactions.end()
         for process in self.processes.values():
             process.kill(half_open=False)
-        for link in [*self.producer.links.values(), *self.consumer_groups.links.values()]:
+        for link in [*self.producer.links.values(), *self.consumer_groups.links.values(), *self.share_groups.links.values()]:
             link.close()
         world.pass_time(10)
         for wire in world.wires:  # Reset the connections of processes that died without closing them.
             wire.reset()
         longest = max((each.session_ms + each.rebalance_ms for each in self.plan.clients), default=0)
-        world.pass_time(longest + 1_000)
+        world.pass_time(max(longest, LONGEST_DELAY_MS if self.faulty else 0) + 1_000)
         self._left_over()
 
     def _left_over(self) -> None:
@@ -294,9 +301,14 @@ class Playing:
         if len(driver.tickets):
             waiting = sorted({call.codec.name for call in driver.tickets.values()})
             bench.found("leaks", f"{len(driver.tickets)} requests are open and nobody is there: {', '.join(waiting)}")
-        parked = len(world.core.cluster.topics.fetches)
+        shares = world.core.cluster.shares
+        parked = len(world.core.cluster.topics.fetches) + len(shares.fetches)
         if parked:
             bench.found("leaks", f"{parked} fetches wait for records and nobody is there")
+        if sessions := sum(1 for _ in shares.all_sessions()):
+            bench.found("leaks", f"{sessions} share sessions are open and nobody is there")
+        if (held := bench.shares.in_flight) is not None:
+            bench.found("leaks", f"nobody is there, and {held}")
         timers = world.core.environment.timers
         # A timer whose key has only the kind of timer belongs to the whole cluster, as for retention, and is not counted.
         armed = [key for name in NAMES for key in timers.armed(name) if len(key) > 1]

@@ -15,7 +15,8 @@ from groupmock_codec.error_codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATO
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.records import decode_records, read_batches
 
-from .process import BACKOFF_MS, REQUEST_MS, Process
+from .client import Client
+from .process import BACKOFF_MS, REQUEST_MS
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest
@@ -31,21 +32,13 @@ COMMIT_EVERY: Final = 3
 """The number of poll rounds between two commits."""
 
 
-class Reader(Process):
+class Reader(Client):
     """A simulated consumer process of either group protocol. `owned`: what it was given; `positions`: what it delivers next."""
 
-    group: str
-    member_id: str
-
     def __init__(self, world: World, about: SimulatedClient) -> None:
-        super().__init__(world, about.name, about.group, about.versions, about.heartbeat_ms)
-        self.about = about
-        self.stable = False
+        super().__init__(world, about)
         self.owned: frozenset[Partition] = frozenset()
         self.positions: dict[Partition, int] = {}
-        self.at_odds = False
-        """True if the group refused the protocols that this member offers. A group that was loaded knows the chosen one alone, until it
-        rebalances."""
         self._polls = 0
 
     # -- what a kind of member adds
@@ -55,26 +48,6 @@ class Reader(Process):
 
     @abstractmethod
     def _offsets_request(self, partitions: Collection[Partition]) -> OffsetFetchRequest: ...
-
-    @abstractmethod
-    def leave(self) -> None: ...
-
-    @abstractmethod
-    def subscribe(self, topics: list[str]) -> None:
-        """Subscribe to these topics and no others."""
-
-    def match(self, regex: str) -> None:
-        """Subscribe also to topics that match this regular expression, if the protocol supports that."""
-
-    @property
-    @abstractmethod
-    def member(self) -> tuple[str, int, str | None] | None:
-        """Return member id, generation or epoch, and instance id for transactional commits (KIP-447), or None outside a group."""
-
-    @property
-    @abstractmethod
-    def settled(self) -> bool:
-        """Tell whether the member is in the group and is not about to rejoin."""
 
     @abstractmethod
     def _refused(self, key: int, code: int) -> None:
@@ -87,9 +60,6 @@ class Reader(Process):
     @abstractmethod
     def _owners(self, place: Partition) -> set[str]:
         """Return the members to which records of this partition may be delivered now."""
-
-    def _unfound(self) -> None:
-        self.stable = False
 
     # -- offsets
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_DESCRIBE
+from groupmock_codec import APIS
+from groupmock_codec.api_keys import CONSUMER_GROUP_DESCRIBE, SHARE_GROUP_DESCRIBE
 from groupmock_codec.group_states import STABLE
-from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
 
+from .client import Client
 from .committed_reader import CommittedReader
+from .group_consumer import GroupConsumer
 from .link import Link
 from .plan import OFFSETS
+from .share_worker import ShareWorker
 from .writer import Order
 
 if TYPE_CHECKING:
-    from .group_consumer import GroupConsumer
     from .reader import Reader
     from .world import World
     from .writer import Writer
 
-VERSION: Final = 0
 PATIENCE_MS: Final = 5_000
 AGAIN: Final = "again"
 """A topic that does not exist, to which a member subscribes to make the group compute a new target."""
@@ -42,19 +44,78 @@ def undelivered(world: World, group: str, clients: Sequence[Reader], subscribed:
     return None
 
 
-class ConsumerGroupsAtRest:
-    """Checks that the consumer groups of a run have settled, by asking ConsumerGroupDescribe as an operator does. `told`: what it
-    answered last, by group."""
+C = TypeVar("C", bound=Client)
 
-    def __init__(self, world: World, clients: Sequence[GroupConsumer]) -> None:
+
+class GroupsAtRest(ABC, Generic[C]):
+    """Checks that groups of one type have settled, by describing them as an operator does. `told`: what was answered last, by group."""
+
+    api: ClassVar[int]
+    version: ClassVar[int]
+
+    def __init__(self, world: World, clients: Sequence[C]) -> None:
         self.world = world
-        self.groups: dict[str, list[GroupConsumer]] = {}
+        self.groups: dict[str, list[C]] = {}
         for client in clients:
             self.groups.setdefault(client.group, []).append(client)
-        self.told: dict[str, DescribedGroup] = {}
+        self.told: dict[str, Any] = {}
         self.links: dict[int, Link] = {}
-        names = frozenset(self.groups)
-        world.bench.consumer_groups.names = world.bench.groups.elsewhere = names
+        world.bench.groups.elsewhere |= self.groups.keys()
+
+    def missing(self) -> str | None:
+        """Say what in the groups has not settled according to the last answers, or return None, and ask again."""
+        found = next((each for name, clients in self.groups.items() if (each := self._missing(name, clients)) is not None), None)
+        for name in self.groups:
+            self._ask(name)
+        return found
+
+    def _ask(self, group: str) -> None:
+        node = self.world.core.cluster.groups.hosting.node_of(group)
+        if node is None or not self.world.up(node):
+            return
+        link = self.links.get(node)
+        if link is None or not link.open:
+            link = self.links[node] = Link(self.world, "operator", node)
+        describe: Any = APIS[self.api].request.message
+        link.ask(self.api, self.version, describe(group_ids=[group]), partial(self._tell, group), PATIENCE_MS)
+
+    def _tell(self, group: str, answer: Any) -> None:
+        if answer is not None:
+            self.told[group] = answer.groups[0]
+
+    def subscribed(self) -> dict[str, list[str]]:
+        """Return group -> topics that its members subscribe to."""
+        return {name: sorted(self._subscribed(clients)) for name, clients in self.groups.items()}
+
+    @abstractmethod
+    def _missing(self, name: str, clients: Sequence[C]) -> str | None: ...
+
+    @abstractmethod
+    def _subscribed(self, clients: Sequence[C]) -> set[str]: ...
+
+    def _described(self, name: str, clients: Sequence[C]) -> Any:
+        """Return the description of a group that is Stable, has its target and these clients as members, or say what is missing."""
+        told = self.told.pop(name, None)
+        if told is None or told.error_code:
+            return f"group {name!r} is described with error {None if told is None else told.error_code}"
+        if told.group_state != STABLE or told.group_epoch != told.assignment_epoch:
+            return f"group {name!r} is {told.group_state}, at epoch {told.group_epoch}, its assignment at {told.assignment_epoch}"
+        described = {member.member_id for member in told.members}
+        if described != {client.member_id for client in clients}:
+            return f"group {name!r} has members {sorted(described)}"
+        unsettled = next((client.name for client in clients if not client.settled), None)
+        return told if unsettled is None else f"{unsettled} of group {name!r} is not settled"
+
+
+class ConsumerGroupsAtRest(GroupsAtRest[GroupConsumer]):
+    """Checks that the consumer groups of a run have settled."""
+
+    api = CONSUMER_GROUP_DESCRIBE
+    version = 0
+
+    def __init__(self, world: World, clients: Sequence[GroupConsumer]) -> None:
+        super().__init__(world, clients)
+        world.bench.consumer_groups.names = frozenset(self.groups)
 
     def hurry(self) -> None:
         """Let all members give partitions up at once, because a slow one is expelled, rejoins, and has to give up the same partitions
@@ -65,33 +126,16 @@ class ConsumerGroupsAtRest:
                 client.revoke_ms = 0
                 client.assignor = "uniform"
 
-    def missing(self) -> str | None:
-        """Say what in the groups has not settled according to the last answers, or return None, and ask again."""
-        found = next((each for name, clients in self.groups.items() if (each := self._missing(name, clients)) is not None), None)
-        for name in self.groups:
-            self._ask(name)
-        return found
-
-    def subscribed(self) -> dict[str, list[str]]:
-        """Return group -> topics that its members subscribe to."""
-        return {name: sorted(self._subscribed(clients)) for name, clients in self.groups.items()}
-
     def _subscribed(self, clients: Sequence[GroupConsumer]) -> set[str]:
         return {topic for topic in self.world.counts() if any(client.reads(topic) for client in clients)}
 
     def _missing(self, name: str, clients: Sequence[GroupConsumer]) -> str | None:
-        told = self.told.pop(name, None)
-        if told is None or told.error_code:
-            return f"group {name!r} is described with error {None if told is None else told.error_code}"
-        if told.group_state != STABLE or told.group_epoch != told.assignment_epoch:
-            return f"group {name!r} is {told.group_state}, at epoch {told.group_epoch}, its assignment at {told.assignment_epoch}"
+        told = self._described(name, clients)
+        if isinstance(told, str):
+            return told
         described = {member.member_id: member for member in told.members}
-        if described.keys() != {client.member_id for client in clients}:
-            return f"group {name!r} has members {sorted(described)}"
         for client in clients:
             member = described[client.member_id]
-            if not client.settled:
-                return f"{client.name} of group {name!r} is not settled"
             if member.member_epoch != told.group_epoch or client.epoch != told.group_epoch:
                 return f"{client.name} of group {name!r} is at epoch {client.epoch}, the group at {told.group_epoch}"
             has, target = _places(member.assignment), _places(member.target_assignment)
@@ -106,19 +150,45 @@ class ConsumerGroupsAtRest:
         have the first one, what was to be that member's stays so in the target, and nobody's in fact (CG-114; seen on 4.3.0)."""
         client.subscribe([*client.topics, AGAIN])
 
-    def _ask(self, group: str) -> None:
-        node = self.world.core.cluster.groups.hosting.node_of(group)
-        if node is None or not self.world.up(node):
-            return
-        link = self.links.get(node)
-        if link is None or not link.open:
-            link = self.links[node] = Link(self.world, "operator", node)
-        message = ConsumerGroupDescribeRequest(group_ids=[group])
-        link.ask(CONSUMER_GROUP_DESCRIBE, VERSION, message, partial(self._tell, group), PATIENCE_MS)
 
-    def _tell(self, group: str, answer: Any) -> None:
-        if answer is not None:
-            self.told[group] = answer.groups[0]
+class ShareGroupsAtRest(GroupsAtRest[ShareWorker]):
+    """Checks that the share groups of a run have settled, and that no record is left to be done."""
+
+    api = SHARE_GROUP_DESCRIBE
+    version = 1
+
+    def __init__(self, world: World, clients: Sequence[ShareWorker]) -> None:
+        super().__init__(world, clients)
+        shares, settings = world.bench.shares, world.core.environment.settings
+        shares.names = frozenset(self.groups)
+        shares.limits = dict.fromkeys(self.groups, settings.group_share_delivery_count_limit)
+        shares.lock_ms = settings.group_share_record_lock_duration_ms
+
+    def hurry(self) -> None:
+        """Let all workers accept every record at once."""
+        for clients in self.groups.values():
+            for client in clients:
+                client.calm = True
+
+    def _subscribed(self, clients: Sequence[ShareWorker]) -> set[str]:
+        return {topic for topic in self.world.counts() if any(topic in client.topics for client in clients)}
+
+    def _missing(self, name: str, clients: Sequence[ShareWorker]) -> str | None:
+        told = self._described(name, clients)
+        if isinstance(told, str):
+            return told
+        if behind := [member.member_id for member in told.members if member.member_epoch != told.group_epoch]:
+            return f"{behind[0]} of group {name!r} is not at epoch {told.group_epoch}"
+        has = {place for member in told.members for place in _places(member.assignment)}
+        topics, shares = self.world.core.cluster.topics, self.world.core.cluster.shares
+        counts = self.world.counts()
+        for topic, index in [(name, index) for name in self._subscribed(clients) for index in range(counts[name])]:
+            if (topic, index) not in has:
+                return f"nobody of group {name!r} has {topic}-{index}"
+            lag = shares.lag(name, topics.topic_id(topic) or b"", index)
+            if lag > 0 or (lag < 0 and topics.require_partition(topic, index).end):
+                return f"group {name!r} has not done {lag} records of {topic}-{index}"
+        return self.world.bench.shares.in_flight
 
 
 class TransactionsAtRest:

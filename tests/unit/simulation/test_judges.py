@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import pytest
@@ -18,14 +19,23 @@ from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topics
 from groupmock.core.log.transactions import Marker
+from groupmock.core.share import acknowledging
+from groupmock.core.share.acknowledging import Acknowledged, AcknowledgedBatch, Acknowledging
+from groupmock.core.share.acquiring import Acquiring
+from groupmock.core.share.rules import RecordRules
+from groupmock.core.share.runs import ACQUIRED, AVAILABLE
+from groupmock.core.share.share_partition import Freed, SharePartition
+from groupmock.core.share.shares import Shares
 from groupmock.core.transactions.coordinator import TransactionCoordinator
 from groupmock.core.transactions.markers import Markers
 from groupmock.core.turn import Turn
+from groupmock.net import driver
 from groupmock.net.codecs import ApiCodec
 from groupmock.net.turns import Turns
 from groupmock_clients.simulation.find import as_find, made_small, write
 from groupmock_clients.simulation.judges.findings import Finding
 from groupmock_clients.simulation.simulate import Outcome, simulate
+from groupmock_codec.api_keys import FETCH
 
 SEEDS = 60
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -187,6 +197,52 @@ def markers_are_owed_for_ever(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(Markers, "settle", lambda self, turn: None)
 
 
+def locks_never_end(patched: pytest.MonkeyPatch) -> None:
+    never("record_lock", patched)
+
+
+def locks_end_early(patched: pytest.MonkeyPatch) -> None:
+    expire = SharePartition.expire
+
+    def early(self: SharePartition, turn: Turn, rules: RecordRules) -> Freed:
+        later = copy(turn)
+        later.now += 10**9
+        return expire(self, later, rules)
+
+    patched.setattr(SharePartition, "expire", early)
+
+
+def deliveries_have_no_limit(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(RecordRules, "released", lambda self, run: run.now(AVAILABLE, run.count))
+
+
+def deliveries_are_not_counted(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(Acquiring, "_acquired", lambda self, run: run.now(ACQUIRED, max(1, run.count), self._member_id, self._lock_ends))
+
+
+def accepted_records_come_again(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(acknowledging, "ACKNOWLEDGED", AVAILABLE)
+
+
+def anybody_may_acknowledge(patched: pytest.MonkeyPatch) -> None:
+    take = Acknowledging.take
+
+    def as_owner(self: Acknowledging, batches: Sequence[AcknowledgedBatch]) -> Acknowledged:
+        runs = (run for batch in self._states.batches for run in batch.runs)
+        self._member_id = next((run.member_id for run in runs if run.state == ACQUIRED), self._member_id)
+        return take(self, batches)
+
+    patched.setattr(Acknowledging, "take", as_owner)
+
+
+def sessions_outlive_connections(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(Shares, "disconnected", lambda self, turn, connection: self.fetches.disconnected(connection))
+
+
+def tickets_of_share_fetches_are_kept(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(driver, "SHARE_FETCH", FETCH)
+
+
 PLANTED = [
     ("groups", heartbeats_say_all_is_well, "groups", "was answered 0, not 27"),
     ("groups", generations_skip_one, "groups", "in generation 2, not 1"),
@@ -205,6 +261,14 @@ PLANTED = [
     ("consumers", partitions_are_given_up_by_saying_nothing, "consumer groups", "has it"),
     ("consumers", epochs_of_members_are_not_looked_at, "consumer groups", "not 110"),
     ("consumers", topics_that_come_are_not_noticed, "liveness", "of peace"),
+    ("shares", locks_never_end, "liveness", "of peace"),
+    ("shares", locks_end_early, "share groups", "ms early"),
+    ("shares", deliveries_have_no_limit, "share groups", "and the limit is"),
+    ("shares", deliveries_are_not_counted, "share groups", "has delivery count 1 after 1"),
+    ("shares", accepted_records_come_again, "share groups", "after it was done"),
+    ("shares", anybody_may_acknowledge, "share groups", "the records"),
+    ("shares", sessions_outlive_connections, "leaks", "share sessions are open"),
+    ("shares", tickets_of_share_fetches_are_kept, "leaks", "requests are open and nobody is there: ShareFetch"),
     ("transactions", fenced_producers_are_served, "transactions", "is answered 0"),
     ("transactions", aborts_are_marked_as_commits, "transactions", "its transaction did not commit"),
     ("transactions", markers_are_owed_for_ever, "liveness", "of peace"),

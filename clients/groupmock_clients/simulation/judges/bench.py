@@ -15,6 +15,7 @@ from .consumer_groups import ConsumerGroupJudge
 from .findings import Findings
 from .groups import GroupJudge
 from .history import HistoryJudge
+from .shares import ShareJudge
 from .transactions import TransactionJudge
 from .turns import TurnJudge
 
@@ -30,6 +31,7 @@ class Bench(Findings):
         super().__init__()
         self.groups = GroupJudge(self)
         self.consumer_groups = ConsumerGroupJudge(self)
+        self.shares = ShareJudge(self)
         self.history = HistoryJudge(self, self.groups)
         self.transactions = TransactionJudge(self)
         self.budgets = BudgetJudge(self, watched)
@@ -45,6 +47,7 @@ class Bench(Findings):
             return
         self.groups.answered(asked, reply.message)
         self.consumer_groups.answered(asked, reply.message)
+        self.shares.answered(asked, reply.message)
         self.history.answered(asked, reply.message)
         self.transactions.answered(asked, reply.message)
 
@@ -63,8 +66,11 @@ class _WatchedBeats:
     def last(self, now: int) -> None:
         bench = self._bench
         bench.now = now
-        judges = bench.consumer_groups, bench.groups
-        judges[self._lease.group.group_id not in judges[0].names].renewed(self._lease)
+        group = self._lease.group.group_id
+        if group in bench.consumer_groups.names:
+            bench.consumer_groups.renewed(self._lease)
+        elif group not in bench.shares.names:
+            bench.groups.renewed(self._lease)
         self._beats.last = now
 
 
@@ -76,7 +82,7 @@ class WatchedCore(Core):
         self.bench = bench
         self._within = False
         bench.groups.cluster = bench.consumer_groups.cluster = core.cluster
-        bench.history.cluster = bench.transactions.cluster = core.cluster
+        bench.history.cluster = bench.transactions.cluster = bench.shares.cluster = core.cluster
 
     def handle(self, event: Event, now: int) -> Effects:
         bench = self.bench
@@ -85,6 +91,7 @@ class WatchedCore(Core):
             bench.asked[event.ticket] = event
             bench.groups.expects(event)
             bench.consumer_groups.expects(event)
+            bench.shares.expects(event)
             bench.history.asks(event)
             bench.transactions.asks(event)
         self._within = True
@@ -115,7 +122,7 @@ class WatchedCore(Core):
 
     def _seen(self, effects: Effects) -> None:
         bench = self.bench
-        elsewhere = bench.consumer_groups.names
+        elsewhere = bench.groups.elsewhere
         bench.groups.happened([each for each in effects if getattr(each, "group", None) not in elsewhere] if elsewhere else effects)
         for place, effect in enumerate(effects):
             if isinstance(effect, Reply):
@@ -124,12 +131,13 @@ class WatchedCore(Core):
                 effects[place] = Replies(self._lazily(effect.replies))
             else:
                 self._passed(effect)
+        bench.shares.look_at_all()
 
     def _passed(self, effect: Any) -> None:
         ticket = getattr(effect, "ticket", None)
         if ticket is not None:  # The effects Silent, Abandoned and Close mean that there will be no answer.
             self.bench.asked.pop(ticket, None)
-        for judge in (self.bench.consumer_groups, self.bench.history, self.bench.transactions):
+        for judge in (self.bench.consumer_groups, self.bench.shares, self.bench.history, self.bench.transactions):
             judge.happened(effect)
 
     def _lazily(self, replies: Iterator[Reply]) -> Iterator[Reply]:

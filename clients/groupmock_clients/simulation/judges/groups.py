@@ -88,7 +88,7 @@ class GroupJudge:
         self.lives: dict[str, int] = {}
         self.told: dict[Key, Told] = {}
         self.elsewhere: frozenset[str] = frozenset()
-        """The groups that ConsumerGroupJudge checks instead."""
+        """The groups that ConsumerGroupJudge and ShareJudge check instead."""
         self.failed: set[str] = set()
         """The groups whose join phase failed, because the Subscription of a member cannot be read."""
         self.brought: Counter[tuple[str, int]] = Counter()
