@@ -55,7 +55,8 @@ JUDGES: Final = {
     "share groups": (
         "by rows, requests and answers alone: a record has one member from its delivery until it is acknowledged, its lock ends or a "
         "row says why it is free; no lock ends early; delivery counts grow by one up to the limit; what was accepted, rejected or "
-        "archived never comes again; an acknowledgement is taken if and only if the member has the records; a member is told exactly what it acquired"
+        "archived never comes again; an acknowledgement is taken if and only if the member has the records; a member is told exactly "
+        "what it acquired"
     ),
     "transactions": (
         "by rows, answers and one reader of what is committed: a transaction is read whole, once and in order, or not at all, and its "
