@@ -13,13 +13,13 @@ from __future__ import annotations
 from .embedded import Claim, Instruction, Partition, Partitions
 from .fold import Rebalances, rebalances
 from .group_fold import GroupFold
-from .owners import OWNED, PALE, SHARED, UNKNOWN, UNOWNED, Listeners, Span
+from .owners import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED, Listeners, Span
 from .ownership_map import OwnershipMap, OwnershipMaps, ownership_maps
 from .processes import Processes
 from .rebalance_model import Arrival, Gap, Generation, Holder, Move, Phase, Rebalance, Share, name_of, short_name
 
 __all__ = [
-    "OWNED", "PALE", "SHARED", "UNKNOWN", "UNOWNED", "Arrival", "Claim", "Gap", "Generation", "GroupFold", "Holder", "Instruction",
+    "JOINT", "OWNED", "PALE", "SHARED", "UNKNOWN", "UNOWNED", "Arrival", "Claim", "Gap", "Generation", "GroupFold", "Holder", "Instruction",
     "Listeners", "Move", "OwnershipMap", "OwnershipMaps", "Partition", "Partitions", "Phase", "Processes", "Rebalance", "Rebalances",
     "Share", "Span", "name_of", "ownership_maps", "rebalances", "short_name",
 ]  # fmt: skip

@@ -113,7 +113,7 @@ class GroupFold:
     def ownership(self) -> Ownership:
         """The owners of the group's partitions, which are followed from the first use on."""
         if self._ownership is None:
-            self._ownership = Ownership(self.processes.of, self._listeners)
+            self._ownership = Ownership(self.processes.of, self._listeners, jointly=self.protocol_type == "share")
         return self._ownership
 
     def moved(self, row: MovedRow) -> Rebalance | None:

@@ -20,6 +20,7 @@ OWNED: Final = "owned"
 PALE: Final = "pale"
 UNOWNED: Final = "unowned"
 SHARED: Final = "two owners"
+JOINT: Final = "several readers"
 UNKNOWN: Final = "unknown"
 Changed = Callable[[str, Partitions, Partitions, int], None]
 """A listener that gets every change of ownership: member, partitions before and after, and the time (ns)."""
@@ -30,7 +31,8 @@ class Span:
     """A period in which a partition's ownership did not change; `until` is None while it lasts.
 
     `state` is OWNED (by the process in `processes`), PALE (the connection of its owner is gone, and the owner's session still runs),
-    UNOWNED (`processes` is empty), SHARED (several members own the partition), or UNKNOWN (the rows begin later).
+    UNOWNED (`processes` is empty), SHARED (several members own the partition), JOINT (several
+    members of a share group read it, as they should), or UNKNOWN (the rows begin later).
     """
 
     partition: Partition
@@ -51,12 +53,13 @@ class Listeners(NamedTuple):
 class Ownership:
     """The owners of the partitions of a group. `first` maps each partition to the time (ns) when it was first owned. Memory grows
     with members and partitions, but not with time if `forget` is called now and then. `listeners` are for a caller that keeps the
-    history."""
+    history. `jointly` says that several members may have one partition, as in a share group."""
 
-    __slots__ = ("_last", "_open", "_owned", "_owners", "_pale", "_process_of", "first", "listeners")
+    __slots__ = ("_last", "_open", "_owned", "_owners", "_pale", "_process_of", "first", "jointly", "listeners")
 
-    def __init__(self, process_of: Callable[[str], str], listeners: Listeners) -> None:
+    def __init__(self, process_of: Callable[[str], str], listeners: Listeners, jointly: bool = False) -> None:
         self.listeners = listeners
+        self.jointly = jointly
         self.first: dict[Partition, int] = {}
         self._process_of = process_of
         self._owned: dict[str, Partitions] = {}
@@ -165,6 +168,7 @@ class Ownership:
     def _state(self, partition: Partition) -> tuple[str, tuple[str, ...]]:
         owners = self._owners.get(partition)
         if owners:
-            return SHARED if len(owners) > 1 else OWNED, tuple(sorted(map(self._process_of, owners)))
+            several = JOINT if self.jointly else SHARED
+            return several if len(owners) > 1 else OWNED, tuple(sorted(map(self._process_of, owners)))
         gap = self._open.get(partition)
         return (PALE, (gap.process,)) if gap is not None and gap.lapsed is None else (UNOWNED, ())

@@ -19,10 +19,10 @@ from ..journal.rows import Row
 from .embedded import Partition
 from .fold import Rebalances
 from .group_fold import GroupFold, Json
-from .owners import OWNED, PALE, SHARED, UNKNOWN, UNOWNED, Listeners, Span
+from .owners import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED, Listeners, Span
 from .rebalance_model import Rebalance
 
-STATES: Final = (OWNED, PALE, UNOWNED, SHARED, UNKNOWN)
+STATES: Final = (OWNED, PALE, UNOWNED, SHARED, UNKNOWN, JOINT)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from ..rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED
+from ..rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED
 
 APIS: Final = (
     "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat",
@@ -30,7 +30,7 @@ EXPECTED: Final = ("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS")
 """Errors with which a coordinator only guides a member: to come back with an id (KIP-394), or to join again."""
 
 
-OWNERSHIP: Final = (OWNED, PALE, UNOWNED, SHARED, UNKNOWN)
+OWNERSHIP: Final = (OWNED, PALE, UNOWNED, SHARED, UNKNOWN, JOINT)
 """The states of partitions in the ownership map; `Stretch.state` is an index into this tuple."""
 
 

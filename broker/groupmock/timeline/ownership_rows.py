@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from ..rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED
+from ..rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED
 from ..story.words import count
 from .model import OWNERSHIP, Group, Stretch, Timeline
 
@@ -15,7 +15,7 @@ UNFOLDED: Final = 64
 """The rows of at most this many partitions of a group are shown without a click."""
 LABELS: Final = 20
 """About this many labels have room side by side in a picture."""
-WORST: Final = (SHARED, UNOWNED, PALE, UNKNOWN, OWNED)
+WORST: Final = (SHARED, UNOWNED, PALE, UNKNOWN, JOINT, OWNED)
 """The states in the order in which one of them stands for a topic's partitions."""
 
 
@@ -92,6 +92,7 @@ def _item(group: Group, stretch: Stretch, partition: str, labelled: bool, end: i
         PALE: f"the connection of {owners} is gone, its session still runs",
         UNOWNED: "nobody owns it",
         SHARED: f"{len(names)} owners",
+        JOINT: f"read by {owners}",
     }.get(state, "not known, because the rows begin later")
     until = end if stretch.until is None else stretch.until
     process = stretch.processes[0] if state in (OWNED, PALE) else -1

@@ -11,7 +11,7 @@ import msgspec
 
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
 
-from ..rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED
+from ..rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED
 
 LIGHT: Final = {
     "ink": "#16191d", "quiet": "#555b63", "ground": "#ffffff", "soft": "#f4f6f8", "line": "#d4d8dd", "life": "#eceff2",
@@ -175,6 +175,10 @@ SIGNS: Final[dict[str, Sign]] = {
         Sign(UNOWNED, (Part("line", "bad"),), CELL, CELL, BANDS, words="nobody owns it"),
         Sign(
             SHARED, (Part("full", "double"), Part("edge", "", 1, "", "bad")), CELL, CELL, BANDS, "inside", words="several members own it"
+        ),
+        Sign(
+            JOINT, (Part("full", "good", PALE_TINT), Part("left", "good")), CELL, CELL, BANDS, "inside",
+            words="several members of a share group read it",
         ),
         Sign(UNKNOWN, (Part("full", "life"),), CELL, CELL, BANDS, words="its owner is not known, because the rows begin later"),
         Sign("several", (Part("full", "quiet", PALE_TINT),), ROW, ROW, BANDS, "inside"),

@@ -446,6 +446,7 @@ def test_records_of_a_share_group_are_shown_and_their_locks_expire(broker: Broke
     page = visit(height=1400).page
     until(page, "() => [...document.querySelectorAll('#record-rows td.state')].some((cell) => cell.textContent === 'acquired')")
     assert page.text_content("#record-rows tr td:nth-child(5)") == "anna"
+    assert page.locator("#group-tools").is_hidden(), "a share group has neither rebalances nor states to be held in"
     keep(page, "share-group")
     page.click("#expire-locks")
     until(page, "() => [...document.querySelectorAll('#record-rows td.state')].every((cell) => cell.textContent === 'available')")

@@ -7,7 +7,7 @@ from pathlib import Path
 from share_wire import ShareWire, id_of, worked
 
 from groupmock.journal.read import read
-from groupmock.rounds import SHARED, Rebalance, Span, ownership_maps, rebalances
+from groupmock.rounds import JOINT, Rebalance, Span, ownership_maps, rebalances
 from groupmock.rounds.rebalance_model import Holder
 from groupmock.rounds.shared_holders import SharedHolders
 
@@ -41,7 +41,7 @@ def test_a_partition_that_members_share_has_not_moved(tmp_path: Path) -> None:
     world.rig.close()
     maps = ownership_maps(read(tmp_path / "run.jsonl")[1])["g"]
     last: list[Span] = [maps.spans[T0][-1], maps.spans[T1][-1]]
-    assert {(each.state, len(each.processes)) for each in last} == {(SHARED, 2)}
+    assert {(each.state, len(each.processes)) for each in last} == {(JOINT, 2)}
     assert [each.moved for each in maps.rebalances] == [0, 0, 1, 0, 1], "cleo took nothing; of three members one had both, which dora took"
 
 

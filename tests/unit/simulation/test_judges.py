@@ -11,9 +11,10 @@ import pytest
 from groupmock.core.core import Core
 from groupmock.core.dice import Dice
 from groupmock.core.effects import Reply
+from groupmock.core.groups import reconciling
 from groupmock.core.groups.classic.group import Group
 from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Do, Question
-from groupmock.core.groups.consumer import beat, reconciliation
+from groupmock.core.groups.consumer import reconciliation
 from groupmock.core.groups.consumer.type import ConsumerGroup
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.core.log.partition import Partition
@@ -173,7 +174,7 @@ def partitions_are_given_up_by_saying_nothing(patched: pytest.MonkeyPatch) -> No
 
 
 def epochs_of_members_are_not_looked_at(patched: pytest.MonkeyPatch) -> None:
-    patched.setattr(beat, "_check_epoch", lambda member, said: None)
+    patched.setattr(reconciling, "_check_epoch", lambda kind, member, said, owns_no_more: None)
 
 
 def topics_that_come_are_not_noticed(patched: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from share_wire import id_of, worked
+from share_wire import ShareWire, id_of, worked
 
 from groupmock.journal.read import read
 from groupmock.journal.rows import NoteRow
+from groupmock.rounds import JOINT, ownership_maps
 from groupmock.timeline.drawing import Drawing
 from groupmock.timeline.forms import perfetto, svg
+from groupmock.timeline.forms.ownership import Panel, pictured
 from groupmock.timeline.growing import Growing
 from groupmock.timeline.model import Possession, RecordEvent, Timeline
+from groupmock.timeline.ownership_rows import map_rows
 from groupmock.timeline.record_track import MOST, RecordTrack
 from groupmock.timeline.scene import scene_of
 from groupmock_codec.units import NS_PER_S
@@ -104,3 +107,21 @@ def test_a_member_does_not_have_offsets_that_it_acknowledged_as_gaps() -> None:
     track.note(note(8, "records_acknowledged", accepted=[[0, 2]], gaps=[[3, 3]]))
     (lane,) = track.lanes(str, lambda _: 0)
     assert lane.spans == [Possession(5, 8, 4, "0 to 3")]
+
+
+def test_members_that_share_a_partition_are_no_alarm(tmp_path: Path) -> None:
+    world = ShareWire(tmp_path / "run.jsonl")
+    for member in ("anna", "ben", "cleo", "dora"):
+        world.join(member)
+        for each in world.epochs:
+            world.beat(each)
+    world.rig.close()
+    rows = list(read(tmp_path / "run.jsonl")[1])
+    drawing = Drawing()
+    drawing.add("run", rows)
+    picture = drawing.timeline()
+    (row,) = (each for each in map_rows(picture, picture.groups[0]) if each.title == "t/0")
+    assert (row.items[-1].sign, row.items[-1].what) == (JOINT, "read by anna, cleo")
+    for paper in (svg.write(picture), pictured([Panel("g", ownership_maps(rows)["g"])])):
+        assert "several members of a share group read it" in paper
+        assert "own it" not in paper

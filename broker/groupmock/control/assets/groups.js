@@ -36,7 +36,8 @@ export function showMachine(states, group, details) {
   }
   const leader = details?.group.members.find((each) => each.member_id === details.group.leader);
   const facts = group ? [
-    ["generation", group.generation], ["protocol", group.protocol ?? "-"], ["leader", leader ? called(leader) : "-"],
+    [group.type === "share" ? "epoch" : "generation", group.generation], ["protocol", group.protocol ?? "-"],
+    ["leader", group.type === "share" ? "" : leader ? called(leader) : "-"],
     ["coordinator", group.coordinator == null ? "-" : `node ${group.coordinator}`], ["waiting", details?.waiting ? `${details.waiting} held back` : ""],
   ].filter(([, value]) => value !== "") : [];
   keyed(find("group-facts"), facts, ([name]) => name, ([name]) => {
@@ -44,8 +45,10 @@ export function showMachine(states, group, details) {
     made.append(make("dt", name), make("dd"));
     return made;
   }, (pair, [, value]) => say(pair.lastChild, value));
-  find("hold").disabled = !group || !find("hold-state").value; // a share group has no state to be held in
-  find("rebalance").disabled = !group;
+  const share = group?.type === "share"; // its members share partitions without rebalances, and it has no state to be held in
+  find("group-tools").hidden = share;
+  find("hold").disabled = !group || share || !find("hold-state").value;
+  find("rebalance").disabled = !group || share;
   find("release").disabled = !group?.held;
 }
 
@@ -61,7 +64,7 @@ export function showMembers(details, lag, chosen, choose) {
     row.title = member.member_id;
     say(row.label, called(member) + (member.member_id === details.group.leader ? " (leads)" : ""));
     const [, late, heard, owns] = row.children;
-    const some = Object.keys(member.assignment).length > 0;
+    const some = Object.keys(member.assignment).length > 0 && details.group.type !== "share"; // the lag of shared partitions is nobody's
     const records = behind.get(member.member_id) ?? 0;
     say(late, some && !Number.isNaN(records) ? records : "-");
     const [text, old] = silence(details, member);
@@ -70,7 +73,7 @@ export function showMembers(details, lag, chosen, choose) {
     say(owns, partitions(member.assignment) || "nothing");
   });
   const member = members.find((each) => each.member_id === chosen);
-  for (const id of ["expire", "freeze", "thaw"]) find(id).disabled = !member;
+  for (const id of ["expire", "freeze", "thaw", "release-records"]) find(id).disabled = !member;
   say(find("chosen-member"), member ? called(member) : members.length ? "choose a member" : "");
 }
 

@@ -283,7 +283,9 @@ const press = (id) => () => { if (!find(id).disabled) find(id).click(); };
 const CLICKS = {
   hold: () => steer("hold", { state: find("hold-state").value }), release: () => steer("release"), rebalance: () => steer("rebalance"),
   expire: () => steerMember("expire"), freeze: () => steerMember("freeze"), thaw: () => steerMember("thaw"),
-  "expire-locks": () => steerRecords("expire-locks", "locks/expire"), "hold-deliveries": () => steerRecords("hold-deliveries", "deliveries/hold"),
+  "expire-locks": () => steerRecords("expire-locks", "locks/expire"),
+  "release-records": () => state.member != null && act(find("release-records"), "POST", ofGroup(state.chosen, "/records/release"), { member: state.member }),
+  "hold-deliveries": () => steerRecords("hold-deliveries", "deliveries/hold"),
   "resume-deliveries": () => steerRecords("resume-deliveries", "deliveries/resume"),
   copy: () => copy(find("copy")),
   "save-picture": () => download(find("save-picture"), `/v1/timeline/${segment(state.chosen)}/page${query({ seconds: find("window").value })}`, "groupmock-timeline.html"),

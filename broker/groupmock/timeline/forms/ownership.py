@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from groupmock_codec.units import NS_PER_S
 
-from ...rounds import OWNED, PALE, SHARED, UNKNOWN, UNOWNED, OwnershipMap, Span
+from ...rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED, OwnershipMap, Span
 from ...story.words import count
 from ...text.printable import one_line
 from ..signs import HUES, PATTERNS
@@ -18,7 +18,7 @@ WIDTH, LEFT, RIGHT = 1060, 74, 14
 HEADING, HEAD, MOVES, ROW, BELOW = 26, 30, 16, 12, 26
 CHARACTER: Final = 5.6
 """The approximate width of a character of the labels."""
-RED, INK, QUIET = "#b3300a", "#16191d", "#555b63"
+RED, INK, QUIET, CALM = "#b3300a", "#16191d", "#555b63", "#117a65"
 STYLE: Final = (
     f"text{{font:10px 'DejaVu Sans',system-ui,sans-serif;fill:{INK}}}.h{{font-size:14px;font-weight:600}}"
     ".s{font-size:12px;font-weight:400}"
@@ -30,6 +30,7 @@ LEGEND: Final = (
     (PALE, "connection gone, session still runs"),
     (UNOWNED, "nobody owns it"),
     (SHARED, "two members own it"),
+    (JOINT, "several members of a share group read it"),
 )
 
 
@@ -106,6 +107,8 @@ class _Painter:
             return f'<rect x="{x:.1f}" y="{y + high * 0.4:.1f}" width="{max(0.6, wide):.1f}" height="{high * 0.2:.1f}" fill="{RED}"/>'
         if state == SHARED:
             return f'<rect {box} fill="url(#two)" stroke="{RED}" stroke-width=".6"/>'
+        if state == JOINT:
+            return f'<rect {box} fill="{CALM}" fill-opacity=".35"/>'
         if state == UNKNOWN:
             return f'<rect {box} fill="#eceff2"/>'
         number = self._colours[processes[0]]
