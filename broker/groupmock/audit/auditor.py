@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from groupmock_codec.api_keys import HEARTBEAT
+from groupmock_codec.units import NS_PER_MS
 
 from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
@@ -24,6 +25,7 @@ from ..journal.rows import (
     AbandonedRow,
     ClientRow,
     CloseRow,
+    CommandRow,
     MemberRow,
     MovedRow,
     NoteRow,
@@ -79,7 +81,7 @@ class Auditor(RowReader):
 
     It reads the rows of the wire, the coordinator's rows (for the fold of generations), and notes that a topic was created, grown or
     deleted, that a client was asked to stop (`journal.rows.ASKED_TO_STOP`) or that a node is stalled: a stalled node makes answers but does
-    not send them.
+    not send them. A command that steps the clock makes no client slow.
 
     `codes` names the rules to apply (None: all). `waive` returns the reason why a finding does not count, or None. `pulse` is a running
     broker that makes no rows of repeated heartbeats (`known_world`).
@@ -266,6 +268,11 @@ class Auditor(RowReader):
     @takes
     def _said(self, row: ClientRow) -> None:
         self._world.said(row)
+
+    @takes
+    def _steered(self, row: CommandRow) -> None:
+        if row.name == "step_clock":
+            self._world.stalls.stepped(int(row.arguments["ms"]) * NS_PER_MS)
 
     @takes
     def _noted(self, row: NoteRow) -> None:

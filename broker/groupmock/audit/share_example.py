@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.acknowledge_types import RENEW
+
 HEADER: Final = """
 topics: t1:1
 member A: rebalance_timeout_ms=-1
@@ -34,6 +36,16 @@ SESSION: Final = f"{HEADER}{JOINED}{OPENED}{TAKEN}"
 
 def accepts(first: int, last: int, epoch: int, code: str = "0") -> str:
     """Return the line in which A accepts records, and the pause in which it reads the answer."""
-    batch = f"{{first_offset: {first}, last_offset: {last}, acknowledge_types: [1]}}"
+    return _acknowledges("v1", 1, first, last, epoch, code)
+
+
+def renews(first: int, last: int, epoch: int) -> str:
+    """Return the line in which A renews the locks of records, and the pause in which it reads the answer."""
+    return _acknowledges("v2", 4, first, last, epoch, "0")
+
+
+def _acknowledges(version: str, kind: int, first: int, last: int, epoch: int, code: str) -> str:
+    batch = f"{{first_offset: {first}, last_offset: {last}, acknowledge_types: [{kind}]}}"
     topics = f"[{{name: $t1, partitions: [{{partition_index: 0, acknowledgement_batches: [{batch}]}}]}}]"
-    return f"A: ShareAcknowledge v1 member_id=a share_session_epoch={epoch} topics={topics} -> {code}\npause 300\n"
+    flag = " is_renew_ack=true" if kind == RENEW else ""
+    return f"A: ShareAcknowledge {version} member_id=a share_session_epoch={epoch}{flag} topics={topics} -> {code}\npause 300\n"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import RENEW
 from groupmock_codec.api_keys import SHARE_FETCH
+from groupmock_codec.units import NS_PER_MS
 
 from ..rounds.record_runs import Run, without
 
@@ -32,40 +33,66 @@ _NOTE: Final = "share sessions"
 Place = tuple[str, int]
 
 
+class Lock(NamedTuple):
+    """The lock of records that the client holds: they belong to it for `lasts` ns from the answer to `since`, which delivered them or
+    renewed their lock."""
+
+    run: Run
+    since: Exchange
+    lasts: int
+
+
 class Records:
-    """The records of one partition that were delivered in a session. `held` has those that the client has not acknowledged, and `done`
+    """The records of one partition that were delivered in a session. `locks` has those that the client has not acknowledged, and `done`
     those that it has acknowledged last, with the request; `forgot` says that there were more. `unsure` is true if the client held more
     runs than are remembered here."""
 
-    __slots__ = ("_highest", "done", "forgot", "held", "unsure")
+    __slots__ = ("_highest", "done", "forgot", "locks", "unsure")
 
     def __init__(self) -> None:
-        self.held: list[Run] = []
+        self.locks: list[Lock] = []
         self.done: deque[tuple[Run, Exchange]] = deque(maxlen=REMEMBERED)
         self.forgot = self.unsure = False
         self._highest = -1
 
-    def acquires(self, run: Run) -> None:
-        self.held = [*without(self.held, [run]), run]
+    @property
+    def held(self) -> list[Run]:
+        return [lock.run for lock in self.locks]
+
+    def acquires(self, run: Run, since: Exchange, lasts: int) -> None:
+        self._without(run)
+        self.locks.append(Lock(run, since, lasts))
         if run[0] <= self._highest:
             again = ((part, x) for done, x in self.done for part in without([done], [run]))
             self.done = deque(again, maxlen=REMEMBERED)
-        if len(self.held) > REMEMBERED:
-            self.unsure, self.held = True, []
+        if len(self.locks) > REMEMBERED:
+            self.unsure, self.locks = True, []
+
+    def renews(self, run: Run, since: Exchange, lasts: int) -> None:
+        """Note that the broker has renewed the locks of records that the client still holds."""
+        again = [max(run[0], lock.run[0]) for lock in self.locks if overlap(lock.run, run)]
+        ends = [min(run[1], lock.run[1]) for lock in self.locks if overlap(lock.run, run)]
+        self._without(run)
+        self.locks += [Lock(part, since, lasts) for part in zip(again, ends, strict=True)]
+
+    def _without(self, run: Run) -> None:
+        self.locks = [lock._replace(run=part) for lock in self.locks for part in without([lock.run], [run])]
 
     def acknowledges(self, run: Run, x: Exchange) -> None:
-        self.held = without(self.held, [run])
+        self._without(run)
         self.forgot = self.forgot or len(self.done) == REMEMBERED
         self.done.append((run, x))
         self._highest = max(self._highest, run[1])
 
 
 class ShareSession:
-    """The share session of one member. `epoch` is that of its next request (None: unknown), and `told` the request whose answer says so."""
+    """The share session of one member. `epoch` is that of its next request (None: unknown), and `told` the request whose answer says so.
+    `late` is the last acknowledgement that came after the end of a lock, unless one in time followed."""
 
-    __slots__ = ("epoch", "records", "said", "told")
+    __slots__ = ("epoch", "late", "records", "said", "told")
 
     def __init__(self) -> None:
+        self.late: Exchange | None = None
         self.said: Exchange | None = None
         self.epoch: int | None = None
         self.told: Exchange | None = None
@@ -85,11 +112,15 @@ class ShareSession:
             self.epoch, self.told = OPENING, x
         elif self.said is x and not error:
             self.epoch, self.told = 1 if said == LARGEST_EPOCH else said + 1, x
+        since, lasts = x.bare(), int(answer.get("acquisition_lock_timeout_ms") or 0) * NS_PER_MS
+        for place, run, types in acknowledged(x):
+            if RENEW in types and place in self.records and not refused_in(x, place):
+                self.records[place].renews(run, since, lasts)
         for topic in answer["responses"] if x.key == SHARE_FETCH else ():
             for row in topic["partitions"]:
                 for run in row["acquired_records"]:
                     found = self.records.setdefault((str(topic["topic_id"]), int(row["partition_index"])), Records())
-                    found.acquires((int(run["first_offset"]), int(run["last_offset"])))
+                    found.acquires((int(run["first_offset"]), int(run["last_offset"])), since, lasts)
 
 
 def session_of(x: Exchange) -> ShareSession | None:
@@ -133,6 +164,10 @@ def refused_in(x: Exchange, place: Place) -> bool:
     name = "acknowledge_error_code" if x.key == SHARE_FETCH else "error_code"
     rows = ((str(topic["topic_id"]), int(row["partition_index"]), row) for topic in x.answer["responses"] for row in topic["partitions"])
     return any(int(row[name]) for topic_id, index, row in rows if (topic_id, index) == place)
+
+
+def overlap(one: Run, other: Run) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _sessions(link: Link) -> dict[tuple[str, str], ShareSession]:

@@ -35,6 +35,10 @@ class Stalls:
         self._latest = max(self._latest, row.t)
         return self.total
 
+    def stepped(self, ns: int) -> None:
+        """Note that a command moved the broker's clock on, which is no time of any client."""
+        self.total += ns
+
     def replied(self, row: ReplyRow) -> int:
         """Note an answer, and return the total when it was written."""
         self._latest = max(self._latest, row.t)

@@ -10,7 +10,7 @@ from ...rounds.record_runs import Run, without
 from ..judgement import MANY_RECORDS, TROUBLED
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..share_example import HEADER, JOINED, OPENED, SESSION, accepts
-from ..share_sessions import Records, acknowledged, refused_in, session_of
+from ..share_sessions import Records, acknowledged, overlap, refused_in, session_of
 from ..subjects import Exchange
 
 
@@ -58,7 +58,7 @@ O: Produce v9 acks=-1 topic_data=[put($t1, 0, records("a", "b", "c"))] -> 0
             if not missing:
                 yield KEPT
                 continue
-            before = next((told for done, told in records.done if _overlap(done, missing[0])), None)
+            before = next((told for done, told in records.done if overlap(done, missing[0])), None)
             if before is not None and (not before.heard or x.link.lossy):
                 yield TROUBLED
             else:
@@ -73,7 +73,3 @@ O: Produce v9 acks=-1 topic_data=[put($t1, 0, records("a", "b", "c"))] -> 0
             return Broken(f"{x.who} acknowledged {records} of {named}, {how}", (x.seq,), "nothing about it")
         how = "whose acknowledgement was refused" if refused_in(before, place) else "which it had acknowledged already"
         return Broken(f"{x.who} acknowledged {records} of {named}, {how}", (*before.rows, x.seq), "one acknowledgement for each delivery")
-
-
-def _overlap(one: Run, other: Run) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
