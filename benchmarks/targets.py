@@ -114,6 +114,8 @@ TARGETS: dict[str, Target] = {
         _more("shares.heartbeats", "heartbeats per CPU second of 1,000 share-group members, against the uvloop echo", 0.80, 0.88),
         _more("shares.fetch", "empty ShareFetches of a session per CPU second, against empty Fetches of a session", 0.9, 1.2),
         _less("shares.pause", "1,000 members of a share group join: longest loop pause until they have settled", 20, 5, "ms"),
+        _less("shares.pause.records", "... each gets 100 records, loses and acknowledges them: longest loop pause", 20, 5, "ms"),
+        _less("shares.pause.closed", "... all of their connections close at once: longest loop pause", 20, 5, "ms"),
         _less("shares.memory", "100,000 records in flight, fetched in batches of 100: resident memory per record", 100, 10, "B"),
         _less("shares.memory.apart", "... each released or accepted on its own, so that no two neighbours are alike", 400, 200, "B"),
         _more("proxy.heartbeats.1", "recording proxy before Apache Kafka, against a plain one: heartbeats/s, 1 connection", 0.8, 0.95),

@@ -1,7 +1,7 @@
 """Measures share groups (KIP-932): heartbeats against an echo server, empty fetches in a share session against those in a fetch session,
-the pause while a thousand members join, and the memory of records in flight.
+the pauses while a thousand members join, and while all of them have records in flight, and the memory of those records.
 
-All settings but the size of the group are Kafka's defaults. CPU is that of the server.
+All settings but the size of the group, and the record lock of the pauses, are Kafka's defaults. CPU is that of the server.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ PARTITIONS = 50
 RECORDS = 2000
 """The records in flight of one partition are at most so many (group.share.partition.max.record.locks)."""
 FETCHES = 20_000
+LOCK_MS = 8_000
+CROWD = ("--set", f"group.share.max.size={MEMBERS}", "--set", f"group.share.record.lock.duration.ms={LOCK_MS}")
 
 
 def product(partitions: int) -> Start:
@@ -53,6 +55,15 @@ def fetched(bench: Bench, *words: object) -> dict[str, float]:
     return readings
 
 
+def crowded(bench: Bench, members: int) -> dict[str, float]:
+    """Return the longest pause (ms) of one fresh server in each phase of `workers.share_crowd`. Raises Failed."""
+    with servers.groupmock(bench.cores, "--topic", f"{TOPIC}:{PARTITIONS}", *CROWD) as server:
+        servers.calm(server)
+        where = (server.host, server.port, server.pid, TOPIC, PARTITIONS, members, LOCK_MS)
+        pauses: dict[str, float] = report_of("share_crowd", *where, core=bench.cores.load)
+    return pauses
+
+
 def run(bench: Bench) -> None:
     for _ in range(bench.repeat):
         _round(bench)
@@ -66,6 +77,12 @@ def _round(bench: Bench) -> None:
     bench.results.add("shares.heartbeats", echo.cpu_us / ours.cpu_us)
     members = int(bench.scaled(MEMBERS, 200))
     bench.results.add("shares.pause", bench.quiet.take(lambda: settled(bench, members, "share", product(members))).pause_ms)
+    pauses = bench.quiet.take(lambda: crowded(bench, members))
+    closed = pauses.pop("closed")
+    bench.results.add("shares.pause.records", max(pauses.values()))
+    bench.results.add("shares.pause.closed", closed)
+    for phase, pause in pauses.items():
+        bench.results.detail(f"{members:,} members of a share group, 100 records each, {phase.replace('_', ' ')}: longest pause, ms", pause)
     readings = bench.quiet.take(lambda: fetched(bench, PARTITIONS, int(bench.scaled(RECORDS, 200)), int(bench.scaled(FETCHES, 1000))))
     bench.results.add("shares.fetch", readings["fetch_us"] / readings["share_us"])
     bench.results.detail("an empty Fetch of a session, server CPU us", readings["fetch_us"])
