@@ -154,7 +154,10 @@ end
         ways: dict[int, _Way] = member.note(self.code, dict)
         before = ways.get(x.key)
         if x.key == HEARTBEAT and before is not None and before.last.link is not x.link and not before.last.link.gone:
-            self._look_later(member, _Pair(before.last.link, x.link, x.at), FIRST_LOOK_NS)
+            pair: _Pair | None = member.notes.get(PAIR)
+            # A pair that is being counted goes on, because which of its heartbeats are shown here depends on the traffic of others.
+            if pair is None or {*pair.links} != {before.last.link, x.link}:
+                self._look_later(member, _Pair(before.last.link, x.link, x.at), FIRST_LOOK_NS)
         for key, place in ((x.key, _link), (ANY, _client)):
             way = ways.get(key)
             if way is None:
@@ -183,6 +186,8 @@ end
             yield found
         elif after < member.session_ns:
             self._look_later(member, pair, 2 * after)
+        else:
+            del member.notes[PAIR]
 
     @closed
     def ends(self, link: Link) -> Judgements:
