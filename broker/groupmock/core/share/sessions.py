@@ -89,8 +89,9 @@ class ShareSessions:
     def find(self, group_id: str, member_id: str) -> ShareSession | None:
         return self._sessions.get(group_id, {}).get(member_id)
 
-    def of_group(self, group_id: str) -> list[ShareSession]:
-        return list(self._sessions.get(group_id, {}).values())
+    def has_group(self, group_id: str) -> bool:
+        """Return whether a member of the group has a session."""
+        return group_id in self._sessions
 
     def all(self) -> list[ShareSession]:
         return [session for of_group in self._sessions.values() for session in of_group.values()]

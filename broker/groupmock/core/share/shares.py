@@ -272,7 +272,7 @@ class Shares:
     def left(self, turn: Turn, node: int, group_id: str) -> None:
         """Drop the share partitions of a group on a node if the group has no session there, because a connection of its members has ended
         (SG-292; ShareSessionCache.checkAndNotifyListenersOnGroupEmpty)."""
-        if not self.sessions(node).of_group(group_id):
+        if not self.sessions(node).has_group(group_id):
             for found in [each for each in self.partitions.values() if each.key[0] == group_id and each.node == node]:
                 self.drop(turn, found, causes.IDLE)
 
