@@ -19,6 +19,7 @@ from groupmock import Broker
 from groupmock.rig.wire import Client
 from groupmock_codec.messages import k19_create_topics as k19
 from groupmock_codec.messages import k44_incremental_alter_configs as k44
+from tests.interop.judges import building
 from tools.oracle import NoOracle, classpath, kafka
 
 SHARE: Final = Path(__file__).resolve().parents[2] / "interop/share"
@@ -38,6 +39,11 @@ Waits = Callable[[], None]
 def command(client: str) -> list[str]:
     if client == "confluent-kafka":
         return [sys.executable, str(SHARE / "share_worker.py")]
+    if client == "franz-go":
+        worker = building.Program("share-franz-go", "share/franz-go", ("go",), building.go)
+        if worker.missing():
+            pytest.skip("go is not on the PATH")
+        return [str(building.built(worker) / "driver")]
     try:
         return ["java", "-cp", classpath(VERSION), str(SHARE / "ShareWorker.java")]
     except NoOracle as lacking:
@@ -97,13 +103,13 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         if request.param == "groupmock":
             broker = stack.enter_context(Broker(profile="kafka-4.4", settings=SETTINGS, audit=True))
             yield Cluster(broker.bootstrap, lambda: broker.step(LOCK_S))
-            wrong = {str(finding) for finding in broker.audit().findings if finding.rule in ("CLIENT-97", "CLIENT-98", "CLIENT-51")}
+            wrong = {str(finding) for finding in broker.audit().findings if finding.rule in ("CLIENT-97", "CLIENT-98", "CLIENT-99", "CLIENT-51")}
             assert wrong == set()
         else:
             yield Cluster(stack.enter_context(kafka(VERSION, SETTINGS)), lambda: None)
 
 
-CLIENTS = pytest.mark.parametrize("client", ["confluent-kafka", "Java"])
+CLIENTS = pytest.mark.parametrize("client", ["confluent-kafka", "Java", "franz-go"])
 
 
 @CLIENTS
