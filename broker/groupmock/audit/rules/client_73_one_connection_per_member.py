@@ -155,7 +155,6 @@ end
         before = ways.get(x.key)
         if x.key == HEARTBEAT and before is not None and before.last.link is not x.link and not before.last.link.gone:
             pair: _Pair | None = member.notes.get(PAIR)
-            # A pair that is being counted goes on, because which of its heartbeats are shown here depends on the traffic of others.
             if pair is None or {*pair.links} != {before.last.link, x.link}:
                 self._look_later(member, _Pair(before.last.link, x.link, x.at), FIRST_LOOK_NS)
         for key, place in ((x.key, _link), (ANY, _client)):
@@ -165,7 +164,8 @@ end
             elif key == ANY and "" in (x.link.host, way.last.link.host) and x.link.host != way.last.link.host:
                 ways[key] = _Way(x)
                 yield NO_HOST
-            elif way.goes_on(x, place) and way.other is not None:
+            # Heartbeats are judged by the pair, because which of them are shown here depends on the traffic of others.
+            elif way.goes_on(x, place) and way.other is not None and key != HEARTBEAT:
                 yield _in_turns(member, (*way.other.rows, x.seq), way.other.link, x.link)
             elif way.crossed:
                 yield UNREAD
