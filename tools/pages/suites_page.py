@@ -24,9 +24,10 @@ def page(data: dict[str, Row]) -> str:
         NOTICE,
         "# Tests of clients",
         "",
-        "This page has the results of the tests that the authors of four clients wrote for transactions and idempotent producers, and of",
-        "librdkafka's tests for consumers with `group.protocol=consumer`. The unchanged tests ran against groupmock with the profile",
-        "`kafka-4.3` and against Apache Kafka 4.3.0. `make live PARTS=suites` runs these tests again.",
+        "This page has the results of the tests that the authors of four clients wrote for transactions and idempotent producers, of",
+        "librdkafka's tests for consumers with `group.protocol=consumer`, and of the tests of confluent-kafka-python and franz-go for share",
+        "groups. The unchanged tests ran against groupmock and against Apache Kafka: 4.4.0 with the profile `kafka-4.4` for share groups,",
+        "and else 4.3.0 with the profile `kafka-4.3`. `make live PARTS=suites` runs these tests again.",
         "",
         "```text",
         "tests/interop/transact                     # all of them; `make docs` then writes this page",
@@ -34,17 +35,17 @@ def page(data: dict[str, Row]) -> str:
         "```",
         "",
         "franz-go's tests come with its Go module, librdkafka's with the sources in the npm package `@confluentinc/kafka-javascript`.",
-        "The tests of aiokafka and KafkaJS exist only in their repositories: `GROUPMOCK_SUITES` names a folder with checkouts `aiokafka`",
-        "(v0.14.0) and `kafkajs` (v2.2.4). Tests that need another listener (TLS, SASL) or another host name than 127.0.0.1 fail on both",
+        "The tests of aiokafka, KafkaJS and confluent-kafka-python exist only in their repositories: `GROUPMOCK_SUITES` names a folder with",
+        "checkouts `aiokafka` (v0.14.0), `kafkajs` (v2.2.4) and `confluent-kafka-python` (v2.15.0). Tests that need another listener (TLS, SASL) or another host name than 127.0.0.1 fail on both",
         "brokers. Two of librdkafka's tests of groups are left out, because chance decides their result on both brokers:",
         "`0045_subscribe_many_updates` and `0118_commit_rebalance`. The file `tools/records/suites.json` names every test.",
         "",
-        *table(["suite", "nodes", "tests", "pass on groupmock", "pass on Kafka 4.3.0", "on Kafka alone"], _suites(data)),
+        *table(["suite", "Kafka", "nodes", "tests", "pass on groupmock", "pass on Kafka", "on Kafka alone"], _suites(data)),
         "",
     ]
     for suite in data.values():
         if any(not (each["groupmock"] and each["kafka"]) for each in suite["tests"]):
-            lines += [f"## {suite['client']}: what fails", "", *table(["test", "groupmock", "Kafka 4.3.0", "it says"], _failed(suite)), ""]
+            lines += [f"## {suite['client']}: what fails", "", *table(["test", "groupmock", f"Kafka {_release(suite)}", "it says"], _failed(suite)), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
@@ -53,7 +54,11 @@ def _suites(data: dict[str, Row]) -> Iterator[list[str]]:
         tests = suite["tests"]
         alone = sum(each["kafka"] and not each["groupmock"] for each in tests)
         counts = (len(tests), sum(each["groupmock"] for each in tests), sum(each["kafka"] for each in tests), alone)
-        yield [suite["client"], str(suite["nodes"]), *map(str, counts)]
+        yield [suite["client"], _release(suite), str(suite["nodes"]), *map(str, counts)]
+
+
+def _release(suite: Row) -> str:
+    return str(suite.get("release", "4.3.0"))
 
 
 def _failed(suite: Row) -> Iterator[list[str]]:

@@ -1,7 +1,9 @@
-"""Tests of clients' own suites, as their authors wrote them, pointed at a broker: those of transactions, and librdkafka's of groups.
+"""Tests of clients' own suites, as their authors wrote them, pointed at a broker: those of transactions, librdkafka's of groups, and those
+of share groups.
 
 What a registry holds is fetched from there, pinned: franz-go's tests come with its module, librdkafka's with the sources in an npm package.
-aiokafka's and KafkaJS's stand in their repositories alone: GROUPMOCK_SUITES names a folder with a checkout of each.
+aiokafka's, KafkaJS's and confluent-kafka-python's stand in their repositories alone: GROUPMOCK_SUITES names a folder with a checkout of
+each.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 from . import building, catalogue
 from .administrators import SHELL
 from .building import BuildFailed, Program, built
-from .stages import CONSUMERS, KAFKA, ROOT
+from .stages import CONSUMERS, KAFKA, NEWEST, ROOT
 
 RECORD = ROOT / "tools" / "records" / "suites.json"
 SOURCES = "GROUPMOCK_SUITES"
@@ -42,7 +44,7 @@ class Outcome:
 @dataclass(frozen=True)
 class Suite:
     """Tests of a client. `tests(bootstrap, where)`: every one, `where` being an empty folder; `checkout`: a folder of its sources below
-    GROUPMOCK_SUITES that it needs; `nodes`, `settings`: of the broker, as the suite's own set-up has them."""
+    GROUPMOCK_SUITES that it needs; `nodes`, `settings`: of the broker, as the suite's own set-up has them; `release`: of Kafka."""
 
     name: str
     tools: tuple[str, ...]
@@ -50,6 +52,7 @@ class Suite:
     nodes: int = 1
     settings: Mapping[str, str] = field(default_factory=lambda: TWO_PARTITIONS)
     checkout: str = ""
+    release: str = KAFKA
 
     def lacks(self) -> str:
         """What this machine does not have, in a sentence; empty: nothing."""
@@ -87,7 +90,7 @@ def _last(text: str) -> str:
 
 # -- franz-go
 
-FRANZ_GO = "franz-go 1.21.6"  # as suites/franz-go/go.mod has it: a newer release is taken by a run of its tests on both brokers
+FRANZ_GO, FRANZ_GO_SHARES = "franz-go 1.21.6", "franz-go 1.22.3, share groups"  # as suites/franz-go/go.mod has it: a newer release is taken by a run of its tests on both brokers
 
 
 def _go_tests(where: Path) -> None:
@@ -96,13 +99,22 @@ def _go_tests(where: Path) -> None:
 
 def franz_go(bootstrap: str, where: Path) -> Iterator[Outcome]:
     """Read, transform, write: chains of consumers and transactional producers, with each balancer, of both group protocols."""
-    home = built(Program("suite-franz-go", "suites/franz-go", ("go",), _go_tests))
-    command = [str(home / "suite"), "-test.v", "-test.run", "^TestTxnEtl$", f"-test.timeout={LONGEST_S:.0f}s"]
+    yield from _franz_go("franz-go", "TestTxnEtl", bootstrap, where)
+
+
+def franz_go_shares(bootstrap: str, where: Path) -> Iterator[Outcome]:
+    """Chains of share groups that release, reject and lose members, acknowledgements at close, and the offsets of share groups."""
+    yield from _franz_go("franz-go-shares", "TestShareGroup.*", bootstrap, where)
+
+
+def _franz_go(folder: str, tests: str, bootstrap: str, where: Path) -> Iterator[Outcome]:
+    home = built(Program(f"suite-{folder}", f"suites/{folder}", ("go",), _go_tests))
+    command = [str(home / "suite"), "-test.v", "-test.run", f"^{tests}$", f"-test.timeout={LONGEST_S:.0f}s"]
     said = ran(command, where, KGO_SEEDS=bootstrap, KGO_TEST_RF="1", KGO_TEST_RECORDS="20000", KGO_TEST_UNSAFE="1")
     found = re.findall(r"^ *--- (PASS|FAIL): (\S+) ", said, re.MULTILINE)
-    yield from (Outcome(name, word == "PASS") for word, name in found)
+    yield from (Outcome(name, word == "PASS") for word, name in sorted(found, key=lambda each: each[1]))
     if not found:
-        yield Outcome("TestTxnEtl", False, _last(said))
+        yield Outcome(tests, False, _last(said))
 
 
 # -- librdkafka
@@ -221,6 +233,36 @@ def aiokafka(bootstrap: str, where: Path) -> Iterator[Outcome]:
         yield Outcome("all of them", False, _last(said))
 
 
+# -- confluent-kafka-python
+
+CONFLUENT = "confluent-kafka-python 2.16.1, share consumers"
+CONFLUENT_NEEDS = ("confluent-kafka[avro,json,protobuf,schemaregistry]==2.16.1", "pytest==9.0.2", "pytest-asyncio==1.5.0",
+                   "pytest-timeout==2.4.0", "trivup==0.12.2")
+# What TestUtils.broker_conf of its tests asks of a broker.
+SHORT_LOCKS = {"group.share.record.lock.duration.ms": "1000", "group.share.min.record.lock.duration.ms": "1000",
+               "share.coordinator.state.topic.replication.factor": "1", "share.coordinator.state.topic.min.isr": "1"}
+LONGEST_TEST_S = 120
+
+
+def _confluent(where: Path) -> None:
+    building.virtual_environment(catalogue.NEW_PYTHONS, CONFLUENT_NEEDS[0])(where)
+    building.tool(where, sys.executable, "-m", "pip", "--python", "venv/bin/python", "install", "--quiet", *CONFLUENT_NEEDS)
+
+
+def confluent(bootstrap: str, where: Path) -> Iterator[Outcome]:
+    """The released library, the tests of its repository: a process for each file, because they wait for locks most of the time."""
+    home = built(Program("suite-confluent-kafka", None, (), _confluent, " ".join(CONFLUENT_NEEDS)))
+    shutil.copytree(checkouts() / "confluent-kafka-python/tests", where / "tests")
+    options = ["-rA", "--tb=line", "-q", "-p", "no:cacheprovider", f"--timeout={LONGEST_TEST_S}"]
+    for file in sorted((where / "tests/integration/share_consumer").glob("test_*.py")):
+        command = [str(home / "venv/bin/python"), "-m", "pytest", *options, str(file.relative_to(where))]
+        said = ran(command, where, BROKERS=bootstrap)
+        found = re.findall(r"^(PASSED|FAILED|ERROR) \S+::(\S+)(?: - (.*))?$", said, re.MULTILINE)
+        yield from (Outcome(name, word == "PASSED", why[:SAID]) for word, name, why in found)
+        if not found:
+            yield Outcome(file.stem, False, _last(said))
+
+
 # -- KafkaJS
 
 KAFKAJS = "KafkaJS 2.2.4"
@@ -262,7 +304,10 @@ def kafkajs(bootstrap: str, where: Path) -> Iterator[Outcome]:
 
 SUITES: dict[str, Suite] = {
     "aiokafka": Suite(AIOKAFKA, (), aiokafka, checkout="aiokafka"),
+    "confluent-kafka": Suite(CONFLUENT, (), confluent, 1, {**TWO_PARTITIONS, **SHORT_LOCKS, "num.partitions": "1"},
+                             "confluent-kafka-python", NEWEST),
     "franz-go": Suite(FRANZ_GO, ("go",), franz_go),
+    "franz-go-shares": Suite(FRANZ_GO_SHARES, ("go",), franz_go_shares, release=NEWEST),
     "kafkajs": Suite(KAFKAJS, ("node", "npm"), kafkajs, 3, NODES, "kafkajs"),
     "librdkafka": Suite(LIBRDKAFKA, (*RDKAFKA_TOOLS, "java", "javac", "mvn"), librdkafka, 3, {**NODES, "num.partitions": "4"}),
     "librdkafka-groups": Suite(f"{LIBRDKAFKA}, consumer protocol", RDKAFKA_TOOLS, librdkafka_groups, 3,
