@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from tools.records import RECORDS
 
@@ -12,6 +12,9 @@ from .markdown import cell, notice, table
 
 NOTICE = notice("suites", "suites.json")
 Row = dict[str, Any]
+
+
+HEADS: Final = ["suite", "Kafka", "nodes", "tests", "pass on groupmock", "pass on Kafka", "on Kafka alone"]
 
 
 def text() -> str:
@@ -25,9 +28,9 @@ def page(data: dict[str, Row]) -> str:
         "# Tests of clients",
         "",
         "This page has the results of the tests that the authors of four clients wrote for transactions and idempotent producers, of",
-        "librdkafka's tests for consumers with `group.protocol=consumer`, and of the tests of confluent-kafka-python and franz-go for share",
-        "groups. The unchanged tests ran against groupmock and against Apache Kafka: 4.4.0 with the profile `kafka-4.4` for share groups,",
-        "and else 4.3.0 with the profile `kafka-4.3`. `make live PARTS=suites` runs these tests again.",
+        "librdkafka's tests for consumers with `group.protocol=consumer`, and of the tests of confluent-kafka-python and franz-go for",
+        "share groups. The unchanged tests ran against groupmock and against Apache Kafka: 4.4.0 with the profile `kafka-4.4` for share",
+        "groups, and else 4.3.0 with the profile `kafka-4.3`. `make live PARTS=suites` runs these tests again.",
         "",
         "```text",
         "tests/interop/transact                     # all of them; `make docs` then writes this page",
@@ -35,17 +38,19 @@ def page(data: dict[str, Row]) -> str:
         "```",
         "",
         "franz-go's tests come with its Go module, librdkafka's with the sources in the npm package `@confluentinc/kafka-javascript`.",
-        "The tests of aiokafka, KafkaJS and confluent-kafka-python exist only in their repositories: `GROUPMOCK_SUITES` names a folder with",
-        "checkouts `aiokafka` (v0.14.0), `kafkajs` (v2.2.4) and `confluent-kafka-python` (v2.15.0). Tests that need another listener (TLS, SASL) or another host name than 127.0.0.1 fail on both",
-        "brokers. Two of librdkafka's tests of groups are left out, because chance decides their result on both brokers:",
-        "`0045_subscribe_many_updates` and `0118_commit_rebalance`. The file `tools/records/suites.json` names every test.",
+        "The tests of aiokafka, KafkaJS and confluent-kafka-python exist only in their repositories: `GROUPMOCK_SUITES` names a folder",
+        "with checkouts `aiokafka` (v0.14.0), `kafkajs` (v2.2.4) and `confluent-kafka-python` (v2.15.0). Tests that need another listener",
+        "(TLS, SASL), another host name than 127.0.0.1 or a schema registry fail on both brokers. Two of librdkafka's tests of groups",
+        "are left out, because chance decides their result on both brokers: `0045_subscribe_many_updates` and `0118_commit_rebalance`.",
+        "The file `tools/records/suites.json` names every test.",
         "",
-        *table(["suite", "Kafka", "nodes", "tests", "pass on groupmock", "pass on Kafka", "on Kafka alone"], _suites(data)),
+        *table(HEADS, _suites(data)),
         "",
     ]
     for suite in data.values():
         if any(not (each["groupmock"] and each["kafka"]) for each in suite["tests"]):
-            lines += [f"## {suite['client']}: what fails", "", *table(["test", "groupmock", f"Kafka {_release(suite)}", "it says"], _failed(suite)), ""]
+            heads = ["test", "groupmock", f"Kafka {_release(suite)}", "it says"]
+            lines += [f"## {suite['client']}: what fails", "", *table(heads, _failed(suite)), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 

@@ -90,7 +90,8 @@ def _last(text: str) -> str:
 
 # -- franz-go
 
-FRANZ_GO, FRANZ_GO_SHARES = "franz-go 1.21.6", "franz-go 1.22.3, share groups"  # as suites/franz-go/go.mod has it: a newer release is taken by a run of its tests on both brokers
+# As suites/franz-go*/go.mod have them: a newer release is taken by a run of its tests on both brokers
+FRANZ_GO, FRANZ_GO_SHARES = "franz-go 1.21.6", "franz-go 1.22.3, share groups"
 
 
 def _go_tests(where: Path) -> None:
