@@ -71,7 +71,9 @@ def settled(
         servers.calm(server)
         asked = (server.host, server.port, server.pid, "storm", members, TOPIC, members, kind)
         words = ["-m", "benchmarks.workers.consumer_group", *map(str, asked)]
-        with Watcher(bench.cores, "bystander", server.host, str(server.port)), Watcher(bench.cores, "pause", str(server.pid)) as watcher:
+        bystander = Watcher(bench.cores, "bystander", server.host, str(server.port))
+        watcher = Watcher(bench.cores, "pause", str(server.pid))
+        with bystander, watcher:
             with pinned(bench.cores.load):
                 process = subprocess.Popen(
                     [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -81,6 +83,7 @@ def settled(
             line = process.stdout.readline()
             afterwards(server)
             watcher.report()
+            bystander.report()
             _, complaint = process.communicate()
         if process.returncode or not line:
             raise Failed(f"{members} consumers: {complaint[-300:]}")
