@@ -46,7 +46,7 @@ NOT_ON_THE_WIRE: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Reason -> the exchanges whose recorded rebalances differ from the cluster's own. Exchanges of consumer groups and of share
 groups are left out, because the recorder does not reconstruct their states and epochs (docs/how-to/record.md)."""
-NOT_RECONSTRUCTED = frozenset({each.name for each in load_suite().exchanges if {"kip848", "share"} & {*each.needs}})
+NOT_RECONSTRUCTED = frozenset({each.name for each in load_suite().exchanges if {"kip848", "share", "streams"} & {*each.needs}})
 NO_ACL = "an ACL of no kind is no answer but the end of its connection"
 NO_TOKEN = "what SaslAuthenticate says is in no recording"
 NO_SECRET = "of an AlterUserScramCredentials request a recording has the header only, because the request holds secrets"
