@@ -259,7 +259,7 @@ def confluent(bootstrap: str, where: Path) -> Iterator[Outcome]:
         command = [str(home / "venv/bin/python"), "-m", "pytest", *options, str(file.relative_to(where))]
         said = ran(command, where, BROKERS=bootstrap)
         found = re.findall(r"^(PASSED|FAILED|ERROR) \S+::(\S+)(?: - (.*))?$", said, re.MULTILINE)
-        yield from (Outcome(name, word == "PASSED", why[:SAID]) for word, name, why in found)
+        yield from (Outcome(f"{file.stem}: {name}", word == "PASSED", why[:SAID]) for word, name, why in found)
         if not found:
             yield Outcome(file.stem, False, _last(said))
 
