@@ -37,8 +37,10 @@ ABSENT: Final = 4
 """The number of a topic that does not exist, until a step creates it."""
 PROCESSES: Final = ("P", "P", "Q", "Q", "R")
 INSTANCE: Final = {"D": "i1"}
-CREATED_MS: Final = 1200
+CREATED_MS: Final = 1800
 """Kafka creates internal topics within this time, and its coordinator sees them."""
+ROOM: Final = 3
+"""The greatest number of members in a group (settings_classes.py)."""
 MOST_PAUSES: Final = 14
 """A script stops after this number of pauses, so that plays do not take longer than a minute."""
 TASKS: Final = (("0", 0), ("0", 1), ("1", 0), ("1", 2), ("2", 0), ("9", 0))
@@ -72,12 +74,18 @@ class StreamsAuthor(ConsumersAuthor):
             "topology": self._topology(), "active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "client_tags": [],
             "endpoint_information_epoch": rng.choice((-1, 0)),
         }  # fmt: skip
+        valid = True
         if rng.random() < 0.1:
-            fields["rebalance_timeout_ms"] = rng.choice((0, 60_000, -1))
-        if rng.random() < 0.1:
+            fields["rebalance_timeout_ms"] = rng.choice((0, 60_000, 60_000))
+        if rng.random() < 0.05:
+            valid = False
             fields |= rng.choice((
-                {"rack_id": rng.choice(("r1", "r2", ""))}, {"client_tags": [{"key": "zone", "value": rng.choice("ab")}]},
-                {"process_id": None}, {"active_tasks": [_task("0", 0)]}, {"warmup_tasks": None}, {"topology": None},
+                {"rack_id": ""}, {"rebalance_timeout_ms": -1}, {"active_tasks": [_task("0", 0)]}, {"warmup_tasks": None},
+                {"topology": None},
+            ))  # fmt: skip
+        elif rng.random() < 0.1:
+            fields |= rng.choice((
+                {"rack_id": rng.choice(("r1", "r2"))}, {"process_id": None}, {"client_tags": [{"key": "zone", "value": rng.choice("ab")}]},
             ))  # fmt: skip
         if rng.random() < 0.2:
             fields["user_endpoint"] = {"host": rng.choice(("h1", "h2")), "port": rng.choice((1, 2))}
@@ -85,7 +93,8 @@ class StreamsAuthor(ConsumersAuthor):
             fields["task_offsets"] = self._offsets()
         self.heartbeat(name, **fields)
         self.wait()
-        self.joined.add(name)
+        if valid and len(self.joined) < ROOM:
+            self.joined.add(name)
 
     def _topology(self) -> Json:
         rng = self.rng
@@ -214,8 +223,10 @@ class StreamsAuthor(ConsumersAuthor):
     def step(self) -> None:
         name = self.rng.choice(NAMES)
         if name not in self.joined:
-            self.join(name)
-            return
+            if len(self.joined) < ROOM or self.rng.random() < 0.1:
+                self.join(name)
+                return
+            name = self.rng.choice(sorted(self.joined))
         actions, weights = zip(*self.of_consumers, strict=True)
         self.rng.choices(actions, weights)[0](self, name)
 
