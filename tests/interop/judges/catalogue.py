@@ -155,6 +155,8 @@ JUDGES = (
     _streams(NEWEST, "two instances"),
     _streams(NEWEST, "exactly_once_v2", "exactly_once_v2", default=True),
     _streams(KAFKA, "exactly_once_v2", "exactly_once_v2"),
+    _of_the_streams_protocol(_streams(NEWEST, "two instances")),
+    _of_the_streams_protocol(_streams(NEWEST, "exactly_once_v2", "exactly_once_v2")),
     _transactions("3.9.1"),
     _transactions(KAFKA),
     _transactions(NEWEST),
