@@ -92,7 +92,7 @@ SHARE_BEAT = make(76, **SHARE_MEMBER, subscribed_topic_names=["orders"])
 SHARE_FETCH = make(78, **SHARE_MEMBER, max_records=1, topics=[{"topic_id": ORDERS_ID, "partitions": [{"partition_index": 0}]}])
 SHARE_OFFSETS = make(91, group_id="s", topics=[{"topic_name": "orders", "partitions": [{"partition_index": 0, "start_offset": 0}]}])
 STREAMS_READ, STREAMS_DESCRIBE = allow(READ, GROUP, "k"), allow(DESCRIBE, GROUP, "k")
-NO_TASKS = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+NO_TASKS: dict[str, list[Any]] = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
 STREAMS_SOURCE = Topology(epoch=0, subtopologies=[Subtopology(subtopology_id="0", source_topics=["orders"])])
 STREAMS_BEAT = make(88, group_id="k", member_id="m", rebalance_timeout_ms=1000, topology=STREAMS_SOURCE, **NO_TASKS)
 SHARE_READY = ((0, 9, make(0, acks=1, topic_data=PRODUCE)), (91, 0, SHARE_OFFSETS), (78, 2, SHARE_FETCH))

@@ -12,10 +12,9 @@ from ...java.hashes import java_hash
 from ...java.orders import java_order
 from ..consumer.states import JOINING, Progress
 from ..refused import Refused
-from .group import Endpoint, Group, Member
+from .group import Endpoint, Entry, Group, Member
 from .readiness import MISSING_INTERNAL
 from .reconciliation import still_owns
-from .topology import source_topics_of
 
 if TYPE_CHECKING:
     from ...turn import Turn
@@ -65,30 +64,32 @@ def table(group: Group, member: Member, unchecked: bool) -> list[k88.EndpointToP
     seated = [group.members[member_id] for member_id in group.table if member_id in group.members]
     others = [each for each in seated if each is not member and each.endpoint is not None]
     listed = [*others, member] if member.endpoint is not None else others
-    if not listed:
-        return []
-    read = source_topics_of(group.topology) if group.topology is not None else {}
-    return [_entry(group, each, read, unchecked) for each in listed]
+    return [_line(group, each, unchecked) for each in listed]
 
 
-def _entry(group: Group, member: Member, read: dict[str, frozenset[str]], unchecked: bool) -> k88.EndpointToPartitions:
-    assert member.endpoint is not None
-    host, port = member.endpoint
-    return k88.EndpointToPartitions(
-        user_endpoint=k88.Endpoint(host=host, port=port),
-        active_partitions=_partitions(group, member.assigned.active, read, unchecked),
-        standby_partitions=_partitions(group, member.assigned.standby, read, unchecked),
+def _line(group: Group, member: Member, unchecked: bool) -> k88.EndpointToPartitions:
+    """Return the line of a member, which is kept until its tasks, its endpoint or the topics change, because a table may have hundreds."""
+    endpoint, known = member.endpoint, group.entries.get(member.member_id)
+    assert endpoint is not None
+    if known is not None and known.tasks is member.assigned and known.topics is group.topics and known.endpoint == endpoint:
+        return known.line
+    line = k88.EndpointToPartitions(
+        user_endpoint=k88.Endpoint(host=endpoint[0], port=endpoint[1]),
+        active_partitions=_partitions(group, member.assigned.active, unchecked),
+        standby_partitions=_partitions(group, member.assigned.standby, unchecked),
     )
+    group.entries[member.member_id] = Entry(member.assigned, group.topics, endpoint, line)
+    return line
 
 
-def _partitions(group: Group, tasks: Iterable[Task], read: dict[str, frozenset[str]], unchecked: bool) -> list[k88.TopicPartition]:
+def _partitions(group: Group, tasks: Iterable[Task], unchecked: bool) -> list[k88.TopicPartition]:
     """Return the partitions that the tasks read, with an entry for each topic of each subtopology."""
     numbers: dict[str, list[int]] = {}
     for subtopology, number in sorted(tasks):
         numbers.setdefault(subtopology, []).append(number)
     found = []
     for subtopology in reversed(java_order(numbers, java_hash)):  # In Kafka this order differs from one start of the broker to another.
-        for name in java_order(read.get(subtopology, ()), java_hash):
+        for name in group.reads.get(subtopology, ()):
             topic = group.topics.get(name)
             count, read_by = 0 if topic is None else topic[1], numbers[subtopology]
             partitions = read_by[:count] if unchecked else [number for number in read_by if number < count]

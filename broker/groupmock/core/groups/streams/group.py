@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import msgspec
 
+from ...java.hashes import java_hash
+from ...java.orders import java_order
 from ...timers import Timer
 from ..consumer.group import no_session
 from ..consumer.states import AWAY, JOINING, Progress
@@ -18,10 +20,10 @@ from ..offsets.committed import CommittedOffsets
 from ..reconciling import ReconcilingGroup
 from .states import State
 from .tasks import Task
-from .topology import Configured
+from .topology import Configured, source_topics_of
 
 if TYPE_CHECKING:
-    from groupmock_codec.messages.k88_streams_group_heartbeat import Topology
+    from groupmock_codec.messages.k88_streams_group_heartbeat import EndpointToPartitions, Topology
 
     from ...turn import Turn
     from ..type import Home
@@ -93,19 +95,29 @@ class Member(msgspec.Struct, eq=False, gc=False):
         return self.epoch == AWAY
 
 
+class Entry(NamedTuple):
+    """The line of a member in the table of endpoints, with the tasks, the topics and the endpoint for which it was computed."""
+
+    tasks: Tasks
+    topics: Mapping[str, tuple[bytes, int]]
+    endpoint: Endpoint
+    line: EndpointToPartitions
+
+
 class Group(ReconcilingGroup[Member, Target]):
     """The data of a streams group; `type.StreamsGroup` adds the methods that groups of any type have.
 
-    `topology` is the one of the join that created the group, and `configured` is what follows from it and from `topics`. `standbys` and
-    `wanted_tags` are the settings with which the last heartbeat was handled. `actives` maps each active task to the member that has it,
+    `topology` is the one of the join that created the group, and `configured` is what follows from it and from `topics`. `reads` maps
+    subtopologies to the topics that they read, and `readers` the other way round. `entries` has what `endpoints` has computed. `standbys`
+    and `wanted_tags` are the settings with which the last heartbeat was handled. `actives` maps each active task to the member that has it,
     assigned or revoking, and `standing` each standby task to processes, from which a process is missing once any of its members has given
-    the task up (StreamsGroup.currentStandbyTaskToProcessIds). `endpoint_epoch` is raised when endpoints or their tasks
-    change. `shutdown_by` is the member that asked for the end of the application. `failures` has the reasons why internal topics could not
-    be created, which hold until `failed_until` (ns of the run); they are remembered for `remembered_ms`."""
+    the task up (StreamsGroup.currentStandbyTaskToProcessIds). `endpoint_epoch` is raised when endpoints or their tasks change.
+    `shutdown_by` is the member that asked for the end of the application. `failures` has the reasons why internal topics could not be
+    created, which hold until `failed_until` (ns of the run); they are remembered for `remembered_ms`."""
 
     __slots__ = (
-        "actives", "configured", "endpoint_epoch", "failed_until", "failures", "remembered_ms", "required", "restless", "shutdown_by",
-        "standbys", "standing", "topology", "wanted_tags",
+        "actives", "configured", "endpoint_epoch", "entries", "failed_until", "failures", "readers", "reads", "remembered_ms", "required",
+        "restless", "shutdown_by", "standbys", "standing", "topology", "wanted_tags",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -115,6 +127,9 @@ class Group(ReconcilingGroup[Member, Target]):
         self.topology: Topology | None = None
         self.required: frozenset[str] = frozenset()
         self.configured: Configured | None = None
+        self.reads: dict[str, tuple[str, ...]] = {}
+        self.readers: dict[str, str] = {}
+        self.entries: dict[str, Entry] = {}
         self.standbys = 0
         self.wanted_tags: tuple[str, ...] = ()
         self.actives: dict[Task, str] = {}
@@ -160,6 +175,9 @@ class Group(ReconcilingGroup[Member, Target]):
         self, topology: Topology, required: frozenset[str], topics: Mapping[str, tuple[bytes, int]], configured: Configured
     ) -> None:
         """Set the topology, the topics that it uses as they are now, and what follows from both."""
+        if topology is not self.topology:
+            self.reads = {each: tuple(java_order(names, java_hash)) for each, names in source_topics_of(topology).items()}
+            self.readers = {name: each for each, names in self.reads.items() for name in names}
         self.topology, self.required, self.topics, self.configured, self.stale = topology, required, dict(topics), configured, False
         self.epoch += 1
 
@@ -189,6 +207,7 @@ class Group(ReconcilingGroup[Member, Target]):
         """Remove a member from all maps but the member table, so that its tasks become free."""
         self._release(member)
         del self.members[member.member_id]
+        self.entries.pop(member.member_id, None)
         self.targets.pop(member.member_id, None)
         self.restless.discard(member.member_id)
         if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
@@ -202,6 +221,7 @@ class Group(ReconcilingGroup[Member, Target]):
         target = self.targets.pop(old.member_id, None)
         self._release(old)
         del self.members[old.member_id]
+        self.entries.pop(old.member_id, None)
         self.restless.discard(old.member_id)
         if target is not None:
             self.targets[new.member_id] = target

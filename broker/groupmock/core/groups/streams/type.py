@@ -16,7 +16,6 @@ from ..consumer.states import Progress
 from . import heartbeat, membership, readiness
 from .group import Group, Member, Target
 from .states import MAY_FOLLOW, State
-from .topology import source_topics_of
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k88_streams_group_heartbeat import Topology
@@ -53,17 +52,14 @@ class StreamsGroup(Group):
     def had_all(self, member: Member, epoch: int, at: Collection[At]) -> bool:
         """True if every partition of a commit is read by a task that the member has active, and had at the commit's epoch (ST-172 to
         ST-175). That is False for topics that the topology does not read."""
-        if epoch < 0 or self.topology is None:
+        if epoch < 0:
             return False
-        readers = {topic: subtopology for subtopology, topics in source_topics_of(self.topology).items() for topic in topics}
         had = {**member.assigned.active, **member.revoking.active}
-        return all(topic in readers and had.get((readers[topic], index), epoch + 1) <= epoch for topic, index in at)
+        return all(topic in self.readers and had.get((self.readers[topic], index), epoch + 1) <= epoch for topic, index in at)
 
     def subscribed_to(self, topic: str) -> bool:
         """True if the group has members and its topology reads the topic (ST-180)."""
-        if not self.members or self.topology is None or topic not in self.required:
-            return False
-        return any(topic in topics for topics in source_topics_of(self.topology).values())
+        return bool(self.members) and topic in self.readers
 
     def view(self) -> GroupView:
         from .view import view_of

@@ -11,7 +11,6 @@ from ..view import Assignment, GroupView, MemberView, State, offsets_view
 from . import targets
 from .group import NO_TARGET, Group, Member, Sums
 from .heartbeat import in_answer
-from .topology import source_topics_of
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k88_streams_group_heartbeat import TopicInfo
@@ -35,10 +34,9 @@ def view_of(group: Group) -> GroupView:
 
 def _viewed(group: Group, member: Member) -> MemberView:
     """Return a view of the member. Its assignment has the partitions that its active tasks read."""
-    read = source_topics_of(group.topology) if group.topology is not None else {}
     found: Assignment = {}
     for subtopology, number in sorted(member.assigned.active):
-        for topic in read.get(subtopology, ()):
+        for topic in group.reads.get(subtopology, ()):
             if number < group.topics.get(topic, (b"", 0))[1]:
                 found.setdefault(topic, []).append(number)
     return MemberView(
@@ -48,7 +46,7 @@ def _viewed(group: Group, member: Member) -> MemberView:
         client_host=member.client_host,
         session_timeout_ms=member.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
-        subscription=sorted({topic for topics in read.values() for topic in topics}),
+        subscription=sorted(group.readers),
         assignment={topic: found[topic] for topic in sorted(found)},
         assignment_bytes=b"",
     )
