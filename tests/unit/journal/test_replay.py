@@ -14,13 +14,20 @@ from cases import for_each
 
 from groupmock import Broker
 from groupmock.journal.read import NotAJournal, read
-from groupmock.journal.rows import ReplyRow
+from groupmock.journal.rows import MemberRow, MovedRow, ReplyRow
 from groupmock.rig.replay import CannotReplay, replay
 from groupmock.rig.wire import AsyncClient, Client
 from groupmock_codec import APIS, extras
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, SHARE_ACKNOWLEDGE, SHARE_FETCH, SHARE_GROUP_HEARTBEAT
+from groupmock_codec.api_keys import (
+    CONSUMER_GROUP_HEARTBEAT,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
+    SHARE_GROUP_HEARTBEAT,
+    STREAMS_GROUP_HEARTBEAT,
+)
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.extras import pip_install
+from groupmock_codec.messages import k88_streams_group_heartbeat as k88
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 
@@ -152,6 +159,53 @@ def test_a_journal_of_a_share_group_of_a_stock_client_replays(tmp_path):
     _, rows = read(path)
     asked = {row.api_key for row in rows if isinstance(row, ReplyRow)}
     assert {SHARE_GROUP_HEARTBEAT, SHARE_FETCH, SHARE_ACKNOWLEDGE} <= asked
+
+
+def run_a_streams_application(broker: Broker) -> None:
+    """Let two threads of a Streams application join, get internal topics and tasks, and move tasks; one leaves, the other one expires."""
+    host, port = broker.bootstrap.split(":")
+    counts = k88.Subtopology(
+        subtopology_id="0", source_topics=["orders"], state_changelog_topics=[k88.TopicInfo(name="counts")]
+    )
+    join = k88.StreamsGroupHeartbeatRequest(
+        group_id="app",
+        rebalance_timeout_ms=10_000,
+        topology=k88.Topology(epoch=0, subtopologies=[counts]),
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+    )
+    epochs, owned = dict.fromkeys(("a", "b"), 0), {"a": [], "b": []}
+    with Client(host, int(port), "app") as threads:
+        for member in "aaaabababaab":
+            join.member_id = join.process_id = member
+            beat = k88.StreamsGroupHeartbeatRequest(
+                group_id="app",
+                member_id=member,
+                member_epoch=epochs[member],
+                active_tasks=owned[member],
+                standby_tasks=[],
+                warmup_tasks=[],
+            )
+            answer = threads.ask(STREAMS_GROUP_HEARTBEAT, 1, beat if epochs[member] else join)
+            assert answer.error_code == 0, answer
+            epochs[member] = answer.member_epoch
+            owned[member] = owned[member] if answer.active_tasks is None else answer.active_tasks
+        assert all(owned.values()), owned
+        threads.ask(STREAMS_GROUP_HEARTBEAT, 1, k88.StreamsGroupHeartbeatRequest(group_id="app", member_id="a", member_epoch=-1))
+    broker.expire("app", "b")
+
+
+def test_a_journal_of_a_streams_group_replays(tmp_path):
+    path = tmp_path / "run.jsonl"
+    times = {"group.streams.initial.rebalance.delay.ms": 0, "group.streams.assignment.interval.ms": 0}
+    with Broker(topics={"orders": 4}, seed=5, journal=str(path), settings=times) as broker:
+        run_a_streams_application(broker)
+    result = replay(path)
+    assert result.difference is None, result
+    _, rows = read(path)
+    causes = {row.cause for row in rows if isinstance(row, MemberRow | MovedRow)}
+    assert {"member_joined", "must_revoke", "reconciled", "member_left", "session_expired", "topics_changed"} <= causes
 
 
 def test_a_journal_that_was_cut_replays_as_far_as_it_goes(recorded, tmp_path):
