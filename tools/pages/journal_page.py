@@ -57,6 +57,10 @@ there, -1 as its settings say), `share_offsets_altered` (`start_offsets`) and `s
 `rejected`, `gaps`, `exhausted` and `renewed` in the same form) and `records_released` (`available` and `archived`). Each of these has
 `group`, `topic`, `partition` and `member_id`. Records are released for one of these causes:"""
 
+ABOUT_INTERNAL_TOPICS: Final = """\
+Of streams groups there is the note `internal_topic_created` (`group`, `topic`, `partitions`: the broker has created a changelog or a
+repartition topic because of a heartbeat). Tasks are named in the reasons of member rows: `0_1` is task 1 of subtopology 0."""
+
 ABOUT_ERRORS: Final = """\
 `error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or
 resource. `errors` has each with its place (`topics[0].partitions[2].error_code`). Journals written before there were `errors` have the

@@ -82,7 +82,8 @@ class HoldGroup(Arguments):
 
     In a consumer group these wait: heartbeats that join, leave or change the subscription, expired sessions and expired revocations, and
     in Assigning every heartbeat (the next one would compute the target). In Reconciling members continue as usual, but the heartbeats of
-    the last member that has not reached its target wait. A waiting heartbeat does not renew the session before it is released."""
+    the last member that has not reached its target wait. A waiting heartbeat does not renew the session before it is released. The same
+    holds in a streams group; there a heartbeat waits if it has a process id, a rack, tags, an endpoint or another timeout."""
 
     group: Group
     state: Annotated[str, Meta(description="the state", extra_json_schema={"enum": list(HOLDABLE)})]

@@ -18,6 +18,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from groupmock_codec.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest
 
 from ..environment import Held
 from ..events import Request
@@ -27,13 +28,16 @@ from ..groups.consumer.states import JOINING
 from ..groups.consumer.states import State as ConsumerState
 from ..groups.consumer.type import ConsumerGroup
 from ..groups.kinds import kinds
+from ..groups.streams.states import State as StreamsState
+from ..groups.streams.type import StreamsGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..groups.type import GroupType
     from ..timers import Key
 
-OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest | ConsumerGroupHeartbeatRequest
+Beat = ConsumerGroupHeartbeatRequest | StreamsGroupHeartbeatRequest
+OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest | Beat
 """The types of requests that name the member by which they are sent."""
 
 
@@ -41,7 +45,7 @@ ASSIGNING: Final = ConsumerState.ASSIGNING
 RECONCILING: Final = ConsumerState.RECONCILING
 HOLDABLE: Final = tuple(dict.fromkeys(str(state) for kind in kinds() for state in kind.may_follow if state not in ("", ConsumerState.DEAD)))
 """The states in which a group of some type can be held: those that another state may follow."""
-BUSY: Final = (COMPLETING, STABLE, ASSIGNING, RECONCILING)
+BUSY: Final = (COMPLETING, STABLE, ASSIGNING, RECONCILING, StreamsState.NOT_READY)
 """The states in which a timer or a LeaveGroup may remove a member and so change the state. In PreparingRebalance a removal only ends the
 phase."""
 
@@ -202,8 +206,12 @@ def _only_reserves(message: JoinGroupRequest, version: int) -> bool:
 
 def _would_move(state: str, group: GroupType | None, message: OfMember, version: int) -> bool:
     """True if the request could move the group out of its state."""
-    if isinstance(message, ConsumerGroupHeartbeatRequest):  # A new member that sends a ConsumerGroupHeartbeat converts a classic group.
-        return message.member_epoch == JOINING or (isinstance(group, ConsumerGroup) and _beat_would_move(group, message))
+    if isinstance(message, Beat) and message.member_epoch == JOINING:  # In a classic group, a new member's heartbeat converts it.
+        return True
+    if isinstance(message, ConsumerGroupHeartbeatRequest):
+        return isinstance(group, ConsumerGroup) and _beat_would_move(group, message)
+    if isinstance(message, StreamsGroupHeartbeatRequest):
+        return isinstance(group, StreamsGroup) and _thread_would_move(group, message)
     if isinstance(message, JoinGroupRequest):
         return state != PREPARING and not _only_reserves(message, version) and not _answered_at_once(group, message)
     if isinstance(message, SyncGroupRequest):
@@ -220,6 +228,16 @@ def _beat_would_move(group: ConsumerGroup, message: ConsumerGroupHeartbeatReques
     names, regex = message.subscribed_topic_names, message.subscribed_topic_regex
     resubscribes = (names is not None and frozenset(names) != member.names) or (regex is not None and regex != member.regex)
     return epoch < 0 or resubscribes or group.stale or group.state == ASSIGNING or group.restless == {member.member_id}
+
+
+def _thread_would_move(group: StreamsGroup, message: StreamsGroupHeartbeatRequest) -> bool:
+    """True if the heartbeat could move the streams group out of its state, by the same rules as in a consumer group."""
+    member, epoch = group.members.get(message.member_id), message.member_epoch
+    if member is None or (epoch > 0 and epoch not in (member.epoch, member.previous_epoch)):
+        return False
+    said = (message.process_id, message.rack_id, message.user_endpoint, message.client_tags)
+    changes = message.rebalance_timeout_ms not in (-1, member.rebalance_timeout_ms) or any(each is not None for each in said)
+    return epoch < 0 or changes or group.stale or group.state == ASSIGNING or group.restless == {member.member_id}
 
 
 def _answered_at_once(group: GroupType | None, message: JoinGroupRequest) -> bool:

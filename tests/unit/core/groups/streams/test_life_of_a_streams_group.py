@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import pytest
 from cases import for_each
 from streams_world import PLAIN, SESSION_MS, StreamsWorld, subtopology, topology
 
@@ -267,3 +268,31 @@ def test_missing_rack_aware_tags_are_told_until_the_member_has_them() -> None:
     tags = [k88.KeyValue(key=key, value="1") for key in ("dc", "zone")]
     world.epochs["A"] = 3
     assert world.beat(client_tags=tags) == (4, None, None, [])
+
+
+def test_held_streams_group_lets_joins_and_expiries_wait() -> None:
+    world = StreamsWorld()
+    world.join()
+    world.command("hold_group", group="g", state="Stable")
+    sent = len(world.answers)
+    assert world.beat() == (2, None, None, [])
+    for waits in (world.raw_join, lambda: world.raw(member_epoch=2, process_id="q"), lambda: world.raw(member_epoch=-1)):
+        with pytest.raises(KeyError):
+            waits()
+    world.sleep(SESSION_MS)
+    assert (len(world.answers), world.state()) == (sent + 1, ("Stable", 2, 2))
+    world.command("release_group", group="g")
+    assert world.state()[0] == "Empty"
+
+
+def test_frozen_streams_member_waits_and_another_one_expires_by_command() -> None:
+    world = StreamsWorld()
+    world.join()
+    world.join("B")
+    world.command("freeze_member", group="g", member="A")
+    with pytest.raises(KeyError):
+        world.raw(member_epoch=2)
+    world.command("expire_member", group="g", member="B")
+    assert world.state() == ("Assigning", 4, 3)
+    world.command("thaw_member", group="g", member="A")
+    assert world.state() == ("Stable", 4, 4)
