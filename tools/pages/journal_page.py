@@ -87,6 +87,7 @@ def text() -> str:
     lines += ["", "## Causes", "", ABOUT_CAUSES, "", ", ".join(f"`{cause}`" for cause in CAUSES) + "."]
     lines += ["", ABOUT_TRANSACTIONS, "", ", ".join(f"`{cause}`" for cause in OF_TRANSACTIONS) + "."]
     lines += ["", ABOUT_RECORDS, "", ", ".join(f"`{cause}`" for cause in OF_RECORDS) + "."]
+    lines += ["", ABOUT_INTERNAL_TOPICS]
     lines += ["", "## Errors", "", *ABOUT_ERRORS.splitlines()]
     return "\n".join(lines) + "\n"
 

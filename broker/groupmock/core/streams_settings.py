@@ -30,4 +30,11 @@ class StreamsSettings(msgspec.Struct, frozen=True, kw_only=True):
     group_streams_num_standby_replicas: Annotated[
         int, setting("group.streams.num.standby.replicas", "standby tasks for each task of a streams group that has state", 0)
     ] = 0
+    group_streams_topology_description_plugin_class: Annotated[
+        str,
+        setting(
+            "group.streams.topology.description.plugin.class",
+            "with any class, members of streams groups are asked to describe their topology, and StreamsGroupDescribe shows it (KIP-1331)",
+        ),
+    ] = ""
     group_streams_max_size: Annotated[int, setting("group.streams.max.size", "most members one streams group may have", 1)] = INT_MAX

@@ -14,6 +14,7 @@ class SettingKeywords(TypedDict, total=False):
     group_streams_assignment_interval_ms: int
     group_streams_initial_rebalance_delay_ms: int
     group_streams_num_standby_replicas: int
+    group_streams_topology_description_plugin_class: str
     group_streams_max_size: int
     group_share_session_timeout_ms: int
     group_share_heartbeat_interval_ms: int

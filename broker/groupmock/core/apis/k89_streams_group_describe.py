@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 HIDDEN: Final = "The described group uses topics that the client is not authorized to describe."
 NONE_STORED: Final = 1
 """The status of a description of the topology that was asked for and that no member has sent."""
+STORED: Final = 3
+"""The status of a description that the answer has."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -30,8 +32,15 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if asked.include_topology_description:
         for group in groups:
             if not group.error_code:
-                group.topology_description_status = NONE_STORED
+                _add_description(cluster, group)
     turn.reply(request.ticket, StreamsGroupDescribeResponse(groups=groups))
+
+
+def _add_description(cluster: Cluster, described: DescribedGroup) -> None:
+    group = cluster.groups.find(described.group_id)
+    assert isinstance(group, StreamsGroup)
+    described.topology_description = group.description.stored
+    described.topology_description_status = NONE_STORED if group.description.stored is None else STORED
 
 
 def _tasks(group: StreamsGroup) -> int:

@@ -24,6 +24,7 @@ from .topology import Configured, source_topics_of
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k88_streams_group_heartbeat import EndpointToPartitions, Topology
+    from groupmock_codec.messages.k89_streams_group_describe import TopologyDescription
 
     from ...turn import Turn
     from ..type import Home
@@ -95,6 +96,15 @@ class Member(msgspec.Struct, eq=False, gc=False):
         return self.epoch == AWAY
 
 
+class Description(msgspec.Struct):
+    """The description of the group's topology that a plug-in stores, or None. Members are asked for it again from `asks_from` on (ns of the
+    run), after it was asked for `asked` times."""
+
+    stored: TopologyDescription | None = None
+    asked: int = 0
+    asks_from: int = 0
+
+
 class Entry(NamedTuple):
     """The line of a member in the table of endpoints, with the tasks, the topics and the endpoint for which it was computed."""
 
@@ -108,16 +118,17 @@ class Group(ReconcilingGroup[Member, Target]):
     """The data of a streams group; `type.StreamsGroup` adds the methods that groups of any type have.
 
     `topology` is the one of the join that created the group, and `configured` is what follows from it and from `topics`. `reads` maps
-    subtopologies to the topics that they read, and `readers` the other way round. `entries` has what `endpoints` has computed. `standbys`
-    and `wanted_tags` are the settings with which the last heartbeat was handled. `actives` maps each active task to the member that has it,
-    assigned or revoking, and `standing` each standby task to processes, from which a process is missing once any of its members has given
-    the task up (StreamsGroup.currentStandbyTaskToProcessIds). `endpoint_epoch` is raised when endpoints or their tasks change.
-    `shutdown_by` is the member that asked for the end of the application. `failures` has the reasons why internal topics could not be
-    created, which hold until `failed_until` (ns of the run); they are remembered for `remembered_ms`."""
+    subtopologies to the topics that they read, and `readers` the other way round. `entries` has what `endpoints` has computed, and
+    `description` belongs to `descriptions`. `standbys` and `wanted_tags` are the settings with which the last heartbeat was handled.
+    `actives` maps each active task to the member that has it, assigned or revoking, and `standing` each standby task to processes, from
+    which a process is missing once any of its members has given the task up (StreamsGroup.currentStandbyTaskToProcessIds).
+    `endpoint_epoch` is raised when endpoints or their tasks change. `shutdown_by` is the member that asked for the end of the application.
+    `failures` has the reasons why internal topics could not be created, which hold until `failed_until` (ns of the run); they are
+    remembered for `remembered_ms`."""
 
     __slots__ = (
-        "actives", "configured", "endpoint_epoch", "entries", "failed_until", "failures", "readers", "reads", "remembered_ms", "required",
-        "restless", "shutdown_by", "standbys", "standing", "topology", "wanted_tags",
+        "actives", "configured", "description", "endpoint_epoch", "entries", "failed_until", "failures", "readers", "reads",
+        "remembered_ms", "required", "restless", "shutdown_by", "standbys", "standing", "topology", "wanted_tags",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -127,6 +138,7 @@ class Group(ReconcilingGroup[Member, Target]):
         self.topology: Topology | None = None
         self.required: frozenset[str] = frozenset()
         self.configured: Configured | None = None
+        self.description = Description()
         self.reads: dict[str, tuple[str, ...]] = {}
         self.readers: dict[str, str] = {}
         self.entries: dict[str, Entry] = {}

@@ -25,7 +25,7 @@ from ..consumer.states import AWAY, JOINING, LEAVING
 from ..consumer.timing import Timing
 from ..modern import settle
 from ..refused import Refused
-from . import endpoints, membership, readiness, targets
+from . import descriptions, endpoints, membership, readiness, targets
 from .beat import Beat, sender
 from .group import Group, Member
 from .membership import DELAY, Admitted
@@ -191,6 +191,7 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroup
         settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
     statuses = _statuses(turn, moment)
     readiness.ask(turn, group, moment.uncreatable, 2 * terms.timing.heartbeat_ms)
+    asks = descriptions.ask(turn, group, moment.version, any(each.status_code == STALE_TOPOLOGY for each in statuses))
     tells = changed or beat.epoch == JOINING
     # The join that makes the group raises an epoch that is forgotten with it, as Kafka keeps it beside the log.
     looks = beat.endpoint_epoch != group.endpoint_epoch + (raised and moment.made)
@@ -204,19 +205,23 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroup
         active_tasks=in_answer(member.assigned.active) if tells else None,
         standby_tasks=in_answer(member.assigned.standby) if tells else None,
         warmup_tasks=[] if tells else None,
+        topology_description_required=asks,
         endpoint_information_epoch=group.endpoint_epoch,
         partitions_by_user_endpoint=endpoints.table(group, member, turn.quirks.streams_endpoints_follow_tasks) if looks else None,
     )
     if admitted.joined:
         group.seat(member.member_id, admitted.replaced)
-    return response, None if statuses or looks or tells else _lease(group, beat, member)
+    return response, None if statuses or looks or tells or asks else _lease(turn, group, beat, member)
 
 
-def _lease(group: Group, beat: Beat, member: Member) -> Lease | None:
+def _lease(turn: Turn, group: Group, beat: Beat, member: Member) -> Lease | None:
     """Return the permission to repeat the heartbeat's answer, if the member has reached its target and nothing is pending, so that an
     identical heartbeat would change nothing. Any change ends the lease."""
     pending = group.generation != group.assignment_epoch or group.stale or beat.epoch != member.epoch
-    return None if pending or not group.at_rest(member) else Lease(group, member, group.epoch)
+    if pending or not group.at_rest(member):
+        return None
+    until = descriptions.asks_until(turn, group)
+    return Lease(group, member, group.epoch) if until is None else Lease(group, member, group.epoch, until)
 
 
 def _statuses(turn: Turn, moment: Moment) -> list[Status]:
