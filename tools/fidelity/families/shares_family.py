@@ -344,7 +344,7 @@ def _alter_offsets(author: SharesAuthor) -> None:
     if rng.random() < 0.7:
         # Offsets that the log has not got are answered at once, when other partitions may not be read yet.
         outside = (-1, author.end_of(place) + 1) if len(author.places()) == 1 else ()
-        offset = rng.choice((0, 1, author.end_of(place), rng.randint(0, author.end_of(place)), *outside))
+        offset = rng.choice((0, min(1, author.end_of(place)), author.end_of(place), rng.randint(0, author.end_of(place)), *outside))
         rows = [{"partition_index": index, "start_offset": offset} for index in dict.fromkeys((place[1], rng.choice((place[1], 7))))]
         topics: list[Json] = [{"topic_name": topic(place[0]), "partitions": rows}]
         author.send(ADMIN, ALTER_SHARE_GROUP_OFFSETS, 0, {"group_id": name, "topics": topics})

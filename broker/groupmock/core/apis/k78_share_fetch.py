@@ -14,7 +14,7 @@ from ..authorizer.right import Right
 from ..budget import Ration
 from ..share import causes
 from ..share.acknowledging import RequestFailed
-from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, acknowledge, is_off, misnamed, work
+from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, acknowledge, finished, is_off, misnamed, work
 from ..share.sessions import FINAL, INITIAL, SessionRefused, ShareSession, Slot
 from ..share.waiting import Rows, ShareFetch, by_topic
 
@@ -28,13 +28,8 @@ BY_BATCH: Final = 0
 BY_RECORD: Final = 1
 
 
+@finished
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Handle the request, and forget share partitions whose stored states were altered."""
-    _handle(cluster, request, turn)
-    cluster.shares.drop_fenced(turn)
-
-
-def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Take the acknowledgements of the request, then answer with the records that the member acquires, or park the fetch until there
     are some."""
     asked = request.message

@@ -21,7 +21,7 @@ from ..budget import Ration
 from ..share import causes
 from ..share.acknowledging import RequestFailed
 from ..share.answers import Answer, endpoints_of
-from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, acknowledge, is_off, misnamed, work
+from ..share.requests import PART_COST, PARTITION_COST, SLOT_COST, acknowledge, finished, is_off, misnamed, work
 from ..share.sessions import FINAL, INITIAL, SessionRefused, ShareSession, Slot
 
 if TYPE_CHECKING:
@@ -33,13 +33,8 @@ if TYPE_CHECKING:
 RIGHTS: Final = (Right(READ, GROUP, "group_id"),)
 
 
+@finished
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Handle the request, and forget share partitions whose stored states were altered."""
-    _handle(cluster, request, turn)
-    cluster.shares.drop_fenced(turn)
-
-
-def _handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Take the acknowledgements of the request, and with the epoch -1 release the member's other records."""
     asked = request.message
     assert isinstance(asked, ShareAcknowledgeRequest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Final, Protocol
 
 from groupmock_codec import error_codes
@@ -12,10 +13,13 @@ from .acknowledging import AcknowledgedBatch, Acknowledgement, RequestFailed
 from .answers import Answer, in_order
 
 if TYPE_CHECKING:
+    from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
     from .sessions import Slot
     from .shares import Shares
+
+    Handler = Callable[[Cluster, Request, Turn], None]
 
 FEATURE: Final = "share.version"
 LONGEST_ID: Final = 36
@@ -56,6 +60,17 @@ class Acknowledging(Protocol):
 
     @property
     def topics(self) -> Sequence[NamedTopic]: ...
+
+
+def finished(handle: Handler) -> Handler:
+    """Let the handler of an API finish what its acknowledgements have begun (Shares.finish)."""
+
+    @wraps(handle)
+    def handle_and_finish(cluster: Cluster, request: Request, turn: Turn) -> None:
+        handle(cluster, request, turn)
+        cluster.shares.finish(turn)
+
+    return handle_and_finish
 
 
 def is_off(turn: Turn) -> bool:

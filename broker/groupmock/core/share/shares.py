@@ -52,6 +52,7 @@ class Shares:
         self._sessions: dict[int, ShareSessions] = {}
         self._count = RunCount()
         self._fenced: list[SharePartition] = []
+        self._written: list[SharePartition] = []
         self.held: set[str] = set()
         """The ids of the groups to which no records are delivered, because a command holds them."""
         topics.when_deleted(self._topic_deleted)
@@ -173,19 +174,26 @@ class Shares:
             if refused.code == error_codes.NOT_LEADER_OR_FOLLOWER:
                 self._fenced.append(found)
             return refused.code, refused.text
+        if outcome.acknowledged.changed:
+            self._written.append(found)
         self._bury(turn, found, rules, outcome.acknowledged.rejected, REJECTED)
         self._bury(turn, found, rules, outcome.acknowledged.exhausted, EXHAUSTED)
         if outcome.moved:
             self.fetches.changed_for(turn, found)
         return error_codes.NONE, None
 
-    def drop_fenced(self, turn: Turn) -> None:
-        """Drop the share partitions into whose stored states a request could not write, because they were altered. A fetch of the same
-        request still gets records of them, as on a broker, which learns later that it cannot write."""
+    def finish(self, turn: Turn) -> None:
+        """Finish a request that may have acknowledged records. A broker learns only after the fetch of the same request whether it has
+        written them: it drops the share partitions into whose stored states it could not write, because they were altered, and moves the
+        start of the others also over records of aborted transactions, which that fetch has read."""
         while self._fenced:
             found = self._fenced.pop()
             if not found.dropped:
                 self.drop(turn, found, causes.ALTERED)
+        while self._written:
+            found = self._written.pop()
+            if not found.dropped and found.states.move_start():
+                self.fetches.changed_for(turn, found)
 
     def settle(self, turn: Turn, partition: SharePartition, freed: Freed, wake: bool) -> None:
         """Send archived records to the dead letter queue, and wake the fetches that may get what is available again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from share_rig import LOCK_MS, ShareRig
+from share_rig import GROUP, LOCK_MS, ShareRig
 
 from groupmock.core.log.transactions import Marker
 from groupmock_codec.acknowledge_types import ACCEPT, REJECT, RELEASE
@@ -79,6 +79,18 @@ def test_aborted_records_have_no_lock_that_ends(make_share: Callable[..., ShareR
     assert alice.take() == [(2, 2, 1)]
     alice.close()
     assert (share.start(), share.lag()) == (0, 1)  # The start is the one from before the release.
+
+
+def test_a_fetch_that_acknowledges_moves_the_start_over_aborted_records_that_it_reads(make_share: Callable[..., ShareRig]) -> None:
+    share = make_share(share__isolation__level="read_committed")
+    producer = Producer(share, 7)
+    share.produce(1)
+    producer.write(2)
+    producer.end(committed=False)
+    alice = share.session("alice")
+    assert alice.take(P0, mode=1, max_records=1) == [(0, 0, 1)]
+    assert alice.take(mode=1, max_records=2, acknowledge={P0: [(0, 0, ACCEPT)]}) == []
+    assert share.shares.partitions[GROUP, share.topic_id, 0].states.start == 3
 
 
 def test_bytes_of_aborted_records_between_others_are_sent(make_share: Callable[..., ShareRig]) -> None:
