@@ -38,7 +38,7 @@ NAMES: Final = {
     "log_retention": "nothing, it is one for all logs",
     "fetch": "number of the request (ticket)",
     "share_fetch": "number of the request (ticket)",
-    "record_lock": "group, topic and partition",
+    "record_lock": "group, topic and partition, and a number for locks of a former leader",
     "stall": "node",
     "thaw": "group and member id",
     "markers_release": "transactional id",

@@ -26,7 +26,9 @@ from ..guided.guided_player import Played
 from .canonical import EARLY_MS, TIMED_LATE_MS, Difference, canonical, compare
 from .counts import outcome
 
-PLAYED_ON_CORE: Final = ("groups", "consumers", "migrations", "regexes", "lies", "log", "transactions", "shares", "streams", "exchanges")
+PLAYED_ON_CORE: Final = (
+    "groups", "consumers", "migrations", "regexes", "lies", "log", "transactions", "shares", "moves", "streams", "exchanges"
+)
 
 
 @dataclass

@@ -22,11 +22,12 @@ FILES: Final = {
     "transactions": "transactions_family",
     "shares": "shares_family",
     "streams": "streams_family",
+    "moves": "moves_family",
     "bytes": "bytes_family",
     "exchanges": "exchanges_family",
 }
 """Maps families of exchanges to their modules."""
-RELEASES: Final = dict.fromkeys(("consumers", "migrations", "regexes", "lies", "shares", "streams"), ("4.4", "4.3"))
+RELEASES: Final = dict.fromkeys(("consumers", "migrations", "regexes", "lies", "shares", "moves", "streams"), ("4.4", "4.3"))
 """Maps a family of exchanges to its releases, if it does not exist for all of them."""
 
 

@@ -14,6 +14,7 @@ from groupmock.core.share.sessions import ShareSession
 from groupmock.core.share.share_partition import SharePartition
 from groupmock.core.share.shares import Shares
 from groupmock_clients.probe.language.exchange import Act, Pause, Send
+from groupmock_codec.api_keys import SHARE_GROUP_HEARTBEAT
 
 from ..generated.script import Json, Script, client_of, group, ms_of, pause, request
 from ..generated.transcript import PARKED, imagined
@@ -32,6 +33,8 @@ class ShareMember:
 
     name: str
     group: int
+    node: int = 1
+    """The number of the node to which the member sends, if there are several."""
 
 
 class SharesAuthor:
@@ -51,9 +54,14 @@ class SharesAuthor:
     def shares(self) -> Shares:
         return self.player.core.cluster.shares
 
+    @property
+    def several(self) -> bool:
+        """True if the script is for a cluster of several nodes."""
+        return bool(self.facts.others)
+
     def session(self, member: ShareMember) -> ShareSession | None:
-        """Return the core's share session of a member."""
-        return self.shares.sessions(self.facts.node).find(self.facts.groups[member.group - 1], member.name)
+        """Return the core's share session of a member on the node to which it sends."""
+        return self.shares.sessions(member.node).find(self.facts.groups[member.group - 1], member.name)
 
     def partition(self, member: ShareMember, place: Place) -> SharePartition | None:
         """Return the core's share partition, or None if it is not in memory."""
@@ -66,6 +74,20 @@ class SharesAuthor:
 
     def places(self) -> list[Place]:
         return [(number, index) for number, need in enumerate(self.script.topics, 1) for index in range(need.partitions)]
+
+    def leader_of(self, place: Place) -> int:
+        """Return the node that leads a partition, or the first one if its topic is gone."""
+        found = self.player.core.cluster.topics.find(self.facts.topics[place[0] - 1].name, place[1])
+        return 1 if found is None else found.leader
+
+    @property
+    def coordinator(self) -> int:
+        """Return the node that coordinates all groups."""
+        return self.player.core.cluster.groups.hosting.node_of(self.facts.groups[0]) or 1
+
+    def is_loaded(self, member: ShareMember, place: Place) -> bool:
+        """Tell whether a fetch of the member needs no stored state of the partition."""
+        return self.partition(member, place) is not None or self.leader_of(place) != member.node
 
     def end_of(self, place: Place) -> int:
         """Return the log end offset of a partition."""
@@ -103,12 +125,16 @@ class SharesAuthor:
     # -- writing
 
     def send(self, client: str, key: int, version: int, fields: dict[str, Json], link: str | None = None) -> dict[str, Json] | None:
-        """Send one request and return the core's answer."""
+        """Send one request and return the core's answer. Without a link it goes to the node that coordinates the groups."""
+        if link is None and self.several:
+            link = f"{client}/{self.coordinator}"
         return self.write(request(client, key, version, fields, link))
 
     def member_sends(self, member: ShareMember, key: int, version: int, fields: dict[str, Json]) -> dict[str, Json] | None:
         """Send a request of a member, which waits for no other request on a connection of its own."""
         link = f"{member.name}/2" if self.waits(member.name) or self.rng.random() < 0.04 else None
+        if self.several:
+            link = None if key == SHARE_GROUP_HEARTBEAT else f"{member.name}/{member.node}"
         named = {"group_id": group(member.group), "member_id": member.name, **fields}
         return self.send(member.name, key, version, named, link)
 

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from groupmock_codec.api_keys import (
+    ALTER_PARTITION_REASSIGNMENTS,
     ALTER_SHARE_GROUP_OFFSETS,
     DELETE_GROUPS,
     DELETE_SHARE_GROUP_OFFSETS,
@@ -36,6 +37,8 @@ LONG_LOCK_MS: Final = 30_000
 LOCK_MS: Final = 2000
 """The lock of records in groups that do not set another (settings_classes.py)."""
 WAIT_MS: Final = 400
+MOVED_MS: Final = 300
+"""The time that a former leader may take to forget its share partitions."""
 RELEASED_MS: Final = 250
 """The time that a broker may take to release the records of a closed session."""
 MOST_BYTES: Final = 1 << 20
@@ -45,21 +48,28 @@ LENGTHS: Final = (1, 1, 1, 2, 3, 4, 8)
 
 
 def generate(seed: int, release: str) -> Script:
-    rng = Random(f"shares {release} {seed}")
+    return script_of("shares", seed, release)
+
+
+def script_of(family: str, seed: int, release: str) -> Script:
+    """Return a script of the family, whose class of broker settings has the same name."""
+    rng = Random(f"{family} {release} {seed}")
     topics = [TopicNeed(rng.choice((1, 1, 2, 3)), True, KEPT) for _ in range(rng.choice((1, 1, 1, 2)))]
     groups = rng.choice((1, 1, 1, 2))
-    script = Script("shares", seed, release, "shares", [], groups, topics)
+    script = Script(family, seed, release, family, [], groups, topics)
     members = [ShareMember(name, rng.choice((1, 1, groups))) for name in "ABC"[: rng.choice((1, 2, 2, 3))]]
     author = SharesAuthor(script, rng, members)
     _begin(author)
     length = len(script.steps) + rng.randint(12, 34)
+    acts = {**ACTS, **MOVES} if author.several else ACTS
     while len(script.steps) < length:
-        rng.choices(list(ACTS), list(ACTS.values()))[0](author)
+        rng.choices(list(acts), list(acts.values()))[0](author)
     for member in members:
         if author.waits(member.name):
             author.wait(WAIT_MS)
-        if author.session(member) is not None:
-            _close(author, member)
+        for member.node in range(1, len(author.facts.nodes) + 1):
+            if author.session(member) is not None:
+                _close(author, member)
     return script
 
 
@@ -78,7 +88,7 @@ def _begin(author: SharesAuthor) -> None:
             configs["share.partition.max.record.locks"] = "100"
         _configure(author, number, configs)
     author.wait(SETTLING_MS)
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 and not author.several:
         author.send(TRANSACTIONAL, 22, 4, {"transactional_id": transactional_id(1), "transaction_timeout_ms": 60_000})
     names = [topic(number) for number in range(1, len(author.script.topics) + 1)]
     joined: set[int] = set()
@@ -109,7 +119,12 @@ def _produce(author: SharesAuthor) -> None:
 
 def _append(author: SharesAuthor, client: str, place: Place, records: Json, **fields: Json) -> None:
     data = [{"name": topic(place[0]), "partition_data": [{"index": place[1], "records": records}]}]
-    author.send(client, 0, 9, {"acks": -1, "timeout_ms": 5000, "topic_data": data, **fields})
+    author.send(client, 0, 9, {"acks": -1, "timeout_ms": 5000, "topic_data": data, **fields}, _to_leader(author, client, place))
+
+
+def _to_leader(author: SharesAuthor, client: str, place: Place) -> str | None:
+    """Return the client's connection to the leader of a partition, or None if there is one node."""
+    return f"{client}/{author.leader_of(place)}" if author.several else None
 
 
 def _transact(author: SharesAuthor) -> None:
@@ -149,16 +164,19 @@ def _delete_records(author: SharesAuthor) -> None:
     place = author.rng.choice(author.places())
     offset = author.rng.randint(0, author.end_of(place))
     topics = [{"name": topic(place[0]), "partitions": [{"partition_index": place[1], "offset": offset}]}]
-    author.send(ADMIN, 21, 2, {"timeout_ms": 5000, "topics": topics})
+    author.send(ADMIN, 21, 2, {"timeout_ms": 5000, "topics": topics}, _to_leader(author, ADMIN, place))
 
 
 # -- fetching ----------------------------------------------------------------------------------------------------------
 
 
 def _member(author: SharesAuthor) -> ShareMember | None:
-    """Return a member that does not wait for an answer, if there is one."""
+    """Return a member that does not wait for an answer, if there is one. If there are several nodes, it may go to another one."""
     idle = [member for member in author.members if not author.waits(member.name)]
-    return author.rng.choice(idle) if idle else None
+    chosen = author.rng.choice(idle) if idle else None
+    if chosen is not None and author.several and author.rng.random() < 0.5:
+        chosen.node = author.leader_of(author.rng.choice(author.places()))
+    return chosen
 
 
 def _fetch(author: SharesAuthor) -> None:
@@ -179,7 +197,7 @@ def _fetch(author: SharesAuthor) -> None:
     epoch = _epoch(author, member)
     there = {place for place in author.places() if session is not None and _slot(author, place) in session.slots}
     named = {*wanted, *acknowledged, *there}
-    loaded = all(author.partition(member, place) is not None for place in named)
+    loaded = all(author.is_loaded(member, place) for place in named)
     if named and not any(author.is_stored(member, place) for place in named):
         return  # A broker answers at once if it has learned early enough that none of them is initialized.
     if not loaded:
@@ -232,7 +250,7 @@ def _wait_for_records(author: SharesAuthor) -> None:
     if member is None or (session := author.session(member)) is None:
         return
     rng = author.rng
-    if any(author.partition(member, place) is None for place in author.places() if _slot(author, place) in session.slots):
+    if not all(author.is_loaded(member, place) for place in author.places() if _slot(author, place) in session.slots):
         return
     fields = {
         "max_wait_ms": WAIT_MS, "min_bytes": rng.choice((1, 1, 1, 120)), "max_bytes": MOST_BYTES, "max_records": rng.choice((500, 1, 3)),
@@ -241,7 +259,8 @@ def _wait_for_records(author: SharesAuthor) -> None:
     author.member_sends(member, SHARE_FETCH, author.version(SHARE_FETCH), fields)
     if author.waits(member.name):
         for _ in range(rng.choice((0, 1, 1, 2))):
-            rng.choice((_produce, _produce, _transact, lambda author: _acknowledge(author, released=False)))(author)
+            moves = (_move_leader,) if author.several else ()
+            rng.choice((_produce, _produce, _transact, lambda author: _acknowledge(author, released=False), *moves))(author)
         author.wait(WAIT_MS)
 
 
@@ -302,7 +321,7 @@ def _close(author: SharesAuthor, member: ShareMember | None = None) -> None:
 def _drop(author: SharesAuthor) -> None:
     """Close the connection of a member, which ends the session that it opened there."""
     if (member := _member(author)) is not None:
-        author.write(act(member.name, "reconnects"))
+        author.write(act(f"{member.name}/{member.node}" if author.several else member.name, "reconnects"))
         author.wait(RELEASED_MS)
 
 
@@ -375,6 +394,21 @@ def _pause_for_locks(author: SharesAuthor) -> None:
         author.wait(round(deadline - author.now) + 200)
 
 
+# -- nodes -------------------------------------------------------------------------------------------------------------
+
+
+def _move_leader(author: SharesAuthor) -> None:
+    """Let the other node lead a partition."""
+    place = author.rng.choice(author.places())
+    _reassign(author, topic(place[0]), {place[1]: 3 - author.leader_of(place)})
+
+
+def _reassign(author: SharesAuthor, name: Json, leaders: dict[int, int]) -> None:
+    rows = [{"partition_index": index, "replicas": [node]} for index, node in leaders.items()]
+    author.send(ADMIN, ALTER_PARTITION_REASSIGNMENTS, 0, {"timeout_ms": 10_000, "topics": [{"name": name, "partitions": rows}]})
+    author.wait(MOVED_MS)
+
+
 Act = Callable[[SharesAuthor], Any]
 ACTS: Final[dict[Act, int]] = {
     _fetch: 34,
@@ -394,3 +428,5 @@ ACTS: Final[dict[Act, int]] = {
     _delete_group: 1,
 }
 """Maps each action of the shares family to its weight."""
+MOVES: Final[dict[Act, int]] = {_move_leader: 10}
+"""Maps each action with several nodes to its weight."""

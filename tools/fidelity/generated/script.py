@@ -81,7 +81,7 @@ class Script:
         """Return the subject of the script, which determines the final questions: such as groups, log
         or consumers."""
         if self.family != "exchanges":
-            return self.family
+            return "shares" if self.family == "moves" else self.family
         return "log" if any(need.own for need in self.topics) else "groups"
 
     def clients(self) -> list[str]:

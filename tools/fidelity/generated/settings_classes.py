@@ -28,11 +28,15 @@ CLASSES: Final[dict[str, dict[str, str]]] = {
     "crossed": {**BASE, **OF_CONSUMERS, **QUICK},
     "shares": {**BASE, **OF_SHARES},
     "streams": {**BASE, **OF_STREAMS},
+    "moves": {**BASE, **OF_SHARES, "group.share.max.size": "3"},
 }
 """Maps a class of settings to the broker settings that it stands for. `small`: groups of three at most. `consumers`: consumer groups of
 three, a target with every heartbeat. `quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times
 of its own, not those of our clock. `crossed`: both of these. `shares`:
-share groups of two, a target with every heartbeat, short locks. `streams`: streams groups of three, a target with every heartbeat."""
+share groups of two, a target with every heartbeat, short locks. `moves`: the same with share groups of three, on two nodes. `streams`:
+streams groups of three, a target with every heartbeat."""
+NODES: Final = {"moves": 2}
+"""Maps a class of settings to its number of nodes, which is 1 for the others."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """The settings in which the brokers of oracle/kafka.py differ from Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
@@ -66,9 +70,9 @@ def known(release: str, settings: str) -> Known:
     return Known(config.settings, config.profile, versions)
 
 
-def class_of(told: dict[str, str]) -> str | None:
-    """Return the class that fits the settings of a broker (DescribeConfigs), or None."""
+def class_of(told: dict[str, str], nodes: int) -> str | None:
+    """Return the class that fits the settings of a broker (DescribeConfigs) and the number of nodes of its cluster, or None."""
     for name, wanted in CLASSES.items():
-        if all(told.get(key, value) == value for key, value in (DEFAULTS | wanted).items()):
+        if nodes == NODES.get(name, 1) and all(told.get(key, value) == value for key, value in (DEFAULTS | wanted).items()):
             return name
     return None

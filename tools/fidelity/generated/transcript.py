@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from .script import WITH_TRANSACTIONS, Script
+from .settings_classes import NODES
 
 Json = Any
 
@@ -26,6 +27,14 @@ class TopicFact(msgspec.Struct):
     partitions: int
 
 
+class NodeFact(msgspec.Struct):
+    """A further node of the broker's cluster."""
+
+    node: int
+    host: str
+    port: int
+
+
 class Facts(msgspec.Struct):
     """The broker's address and the real names of the groups and topics that a script numbers. The core gets the same facts, so that
     answers can be compared directly."""
@@ -42,6 +51,22 @@ class Facts(msgspec.Struct):
     topics: list[TopicFact]
     stem: str
     """The prefix of all names that belong to this play."""
+    others: list[NodeFact] = []
+    """The further nodes of the cluster, for scripts that use several."""
+
+    @property
+    def nodes(self) -> list[NodeFact]:
+        return [NodeFact(self.node, self.host, self.port), *self.others]
+
+    def node_at(self, link: str) -> NodeFact:
+        """Return the node to which a connection leads: `A/2` to the second one, if there are several."""
+        number = link.partition("/")[2] or "1"
+        return self.nodes[(int(number) - 1) % len(self.nodes)]
+
+    def leaders(self, topic: int, partitions: int) -> list[int]:
+        """Return the first leader of each partition of a topic, which is given by its index."""
+        nodes = self.nodes
+        return [nodes[(topic + index) % len(nodes)].node for index in range(partitions)]
 
 
 class Event(msgspec.Struct, omit_defaults=True):
@@ -73,9 +98,10 @@ def imagined(script: Script) -> Facts:
     """Return facts of an imagined broker for plays without one, with names made from the seed."""
     topics = [TopicFact(f"t{number + 1}", bytes([number + 1] * 16), need.partitions) for number, need in enumerate(script.topics)]
     stem = f"d{script.seed}"
+    others = [NodeFact(node, "127.0.0.1", 9091 + node) for node in range(2, NODES.get(script.settings, 1) + 1)]
     return Facts(
         script.release, script.settings, 1, "127.0.0.1", 9092, "imagined", "/127.0.0.1", 1_700_000_000_000,
-        group_names(script, stem), topics, stem,
+        group_names(script, stem), topics, stem, others,
     )  # fmt: skip
 
 

@@ -48,14 +48,17 @@ class CorePlayer(Watch):
         """True if a queued request came close to a deadline (such as a rebalance timeout of 1 ms), so that chance decides its answer."""
         self.known = known = known_of(facts.release, facts.settings)
         dice = FedDice(script.seed)
-        nodes = [Node(facts.node, facts.host, facts.port)]
+        nodes = [Node(each.node, each.host, each.port) for each in facts.nodes]
         core = core_of_profile(
             known.profile, known.settings, seed=dice.random, nodes=nodes, cluster_id=facts.cluster_id, epoch_ms=facts.epoch_ms
         )
         self.rig = CoreRig(core, watch=self, coded=False, checked=False, dice=dice)
-        for need, fact in zip(script.topics, facts.topics, strict=True):
+        for number, (need, fact) in enumerate(zip(script.topics, facts.topics, strict=True)):
             dice.fed.append(b64encode(fact.topic_id).decode())
-            self.rig.topic(fact.name, fact.partitions, need.configs)
+            self.rig.topic(fact.name, fact.partitions, need.configs, [[leader] for leader in facts.leaders(number, fact.partitions)])
+        if facts.others:
+            core.cluster.groups.hosting.make_topic(self.rig.turn())
+            self.rig.command("move_coordinators", to=facts.node)
 
     @property
     def core(self) -> Core:
@@ -103,7 +106,7 @@ class CorePlayer(Watch):
             self.core.cluster.transactions.producer_ids.tell(facts.node, int(drew[0]))
             drew = ()
         ask = self.rig.send(
-            key, version, message, connection=link_of(step), client_id=client_id, node=facts.node,
+            key, version, message, connection=link_of(step), client_id=client_id, node=facts.node_at(link_of(step)).node,
             client_host=facts.client_host, ticket=len(self.events) - 1, draws=drew,
         )  # fmt: skip
         if ask.status == CLOSED_BY_CORE:

@@ -25,10 +25,11 @@ from groupmock_codec.messages.k15_describe_groups import DescribedGroup, Describ
 from ..generated.answers_json import as_json
 from ..generated.memory import Memory, Request
 from ..generated.script import Script, ending, link_of, ms_of
-from ..generated.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript
+from ..generated.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, NodeFact, Transcript
 from .core_player import CorePlayer
 from .drawn_ids import answer_tells_ids, asks_for_member_id, drawn_member_id, ids_in, must_answer
 from .markers_awaited import MarkersAwaited
+from .moves_awaited import MovesAwaited
 from .peer import Peer
 from .shares_awaited import SharesAwaited
 
@@ -44,7 +45,7 @@ AT_ONCE_MS: Final = 0.2
 QUESTION_MS: Final = 20_000
 PLAY_LIMIT_S: Final = 40.0
 ASIDE: Final = "aside"
-"""The name of the player's own connection, beside those of the script."""
+"""The name of the player's own connections, beside those of the script."""
 
 
 class Noisy(Exception):
@@ -63,6 +64,20 @@ class Played:
         self.real, self.core, self.states, self.lag, self.crowded = real, core, states, lag, crowded
 
 
+class NodesStage(TcpStage):
+    """The stage on a cluster of several nodes, whose connections lead to the node of their number."""
+
+    def __init__(self, peer: Peer, facts: Facts) -> None:
+        super().__init__(peer.broker, seconds=PLAY_LIMIT_S)
+        self._facts = facts
+
+    def address(self, member: str) -> tuple[str, int]:
+        if not self._facts.others:
+            return super().address(member)
+        node = self._facts.node_at(member)
+        return node.host, node.port
+
+
 class GuidedPlayer:
     """A play of a script on a broker (use the function `play`)."""
 
@@ -73,12 +88,13 @@ class GuidedPlayer:
         self.events: list[Event] = []
         self.steps: list[Step] = []
         self.stopped: str | None = None
-        self._stage = TcpStage(peer.broker, seconds=PLAY_LIMIT_S)
+        self._stage = NodesStage(peer, facts)
         self._waiting: defaultdict[str, deque[int]] = defaultdict(deque)
         """Maps a connection to the steps that wait for an answer on it, the oldest first."""
         self._ended: set[str] = set()
         self._markers = MarkersAwaited(self.core, self._ask, facts)
-        self._shares = SharesAwaited(self.core, self._ask, facts) if script.about == "shares" else None
+        self._shares = SharesAwaited(self.core, self._ask_coordinator, facts) if script.about == "shares" else None
+        self._moves = MovesAwaited(self.core, self._ask_node, facts) if facts.others else None
         self.lag = 0.0
         self._edge: float | None = None
 
@@ -184,11 +200,19 @@ class GuidedPlayer:
 
     # -- sending
 
-    def _ask(self, key: int, version: int, message: Message) -> Message:
+    def _ask_coordinator(self, key: int, version: int, message: Message) -> Message:
+        """Send a request of the player's own to the node that coordinates all groups of the script."""
+        nodes, coordinator = self.facts.nodes, self.core.core.cluster.groups.hosting.node_of(self.facts.groups[0])
+        return self._ask_node(next((each for each in nodes if each.node == coordinator), nodes[0]), key, version, message)
+
+    def _ask_node(self, node: NodeFact, key: int, version: int, message: Message) -> Message:
+        return self._ask(key, version, message, f"{ASIDE}/{self.facts.nodes.index(node) + 1}")
+
+    def _ask(self, key: int, version: int, message: Message, link: str = ASIDE) -> Message:
         """Send a request of the player's own (not of the script) and return its answer. Raises NoBroker without one."""
-        self._stage.send(ASIDE, key, version, "differential", message)
+        self._stage.send(link, key, version, "differential", message)
         try:
-            answer = self._stage.answer(ASIDE, QUESTION_MS)
+            answer = self._stage.answer(link, QUESTION_MS)
         except (ConnectionClosed, Unreadable) as problem:
             raise NoBroker(f"{APIS[key].name} is not answered: {problem}") from problem
         if answer is None:
@@ -213,6 +237,7 @@ class GuidedPlayer:
         drew = self._drawn(index, asked)
         standing, open_before = self._standing(), self._markers.standing()
         initialized = self._shares.standing() if self._shares is not None else None
+        led = self._moves.standing() if self._moves is not None else {}
         self.core.play(step, event.sent_ms, drew)
         event.drew = drew
         if self.core.events[index].status == PARKED:
@@ -224,6 +249,8 @@ class GuidedPlayer:
         if self._markers.standing().ids != open_before.ids:
             self._answered(index, PATIENCE_MS)
             self._markers.wait(open_before)
+        if self._moves is not None:
+            self._moves.wait(led)
         if self._shares is not None and initialized is not None:
             self._shares.wait(initialized)
 

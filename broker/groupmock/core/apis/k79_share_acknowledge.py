@@ -87,7 +87,7 @@ def _by_topic(shares: Shares, answers: dict[Slot, Answer]) -> tuple[list[ShareAc
     leaders = set()
     for (topic_id, partition), (code, text) in answers.items():
         row = PartitionData(partition_index=partition, error_code=code, error_message=text)
-        log = shares.topics.find(shares.topics.name_of(topic_id) or "", partition) if code == error_codes.NOT_LEADER_OR_FOLLOWER else None
+        log = shares.log_of((topic_id, partition)) if code == error_codes.NOT_LEADER_OR_FOLLOWER else None
         if log is not None:
             row.current_leader = LeaderIdAndEpoch(leader_id=log.leader, leader_epoch=log.leader_epoch)
             leaders.add(log.leader)

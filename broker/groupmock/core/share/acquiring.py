@@ -68,7 +68,7 @@ class Acquiring:
         self._most = most
         if offset < first:
             # Compaction has removed the records between the two offsets, so they are never delivered again (SG-274).
-            states.archive(offset, first, AVAILABLE)
+            states.archive_unwritten(offset, first, AVAILABLE)
         overlapping = states.overlapping(first, last)
         # Records before the end are acquired anew if DeleteRecords has moved the start into their batch, and an earlier one is in flight.
         begins = first if not overlapping and states.floor(first) >= 0 else max(first, states.end)
@@ -194,7 +194,11 @@ def without_aborted(states: RecordStates, acquired: list[Acquired], aborted: Seq
     """Archive the acquired records of aborted transactions, and return the others (SG-262)."""
     left = acquired
     for batch in aborted:
-        states.archive(batch.first, batch.last + 1, ACQUIRED)
+        before = states.floor(batch.first)
+        if before >= 0 and states.batches[before].first < batch.first and states.batches[before].runs[0].state == ACQUIRED:
+            # Kafka splits it also if it ends before the aborted records (SharePartition.archiveRecords).
+            states.batches[before].split = True
+        states.archive_unwritten(batch.first, batch.last + 1, ACQUIRED)
         parts = []
         for each in left:
             if each.last < batch.first or each.first > batch.last:

@@ -230,7 +230,7 @@ class SharePartition:
         freed = self.free(
             turn, rules, lambda run: run.state == ACQUIRED and run.deadline <= turn.now, causes.lock_ended(rules.lock_ms), must_write=False
         )
-        self._lock_next(turn)
+        self.lock_next(turn)
         return freed
 
     def free(
@@ -281,6 +281,21 @@ class SharePartition:
         with suppress(WriteRefused):
             self._stored.check(self.key, self.state_epoch).keep(self.states)
 
+    def expire_dropped(self, turn: Turn, rules: RecordRules) -> list[Run]:
+        """Write that locks have ended of a share partition that was dropped before, and return the records that this archives. A broker
+        does not end its timers when it drops the share partition, and a new leader reads what they write, unless it has read the stored
+        state before (SharePartition.releaseAcquisitionLockOnTimeout)."""
+        ended = self.states.change_all(lambda run: run.state == ACQUIRED and run.deadline <= turn.now, rules.released)
+        with suppress(WriteRefused):
+            stored = self._stored.check(self.key, self.state_epoch)
+            if stored.leader_epoch <= self.leader_epoch:
+                stored.write(self.states, self.leader_epoch)
+                for run in ended:
+                    stored.put(run)
+        self.states.move_start()
+        self.lock_next(turn)
+        return [run for run in ended if run.state == ARCHIVED]
+
     def _write(self) -> None:
         self._stored.check(self.key, self.state_epoch).write(self.states, self.leader_epoch)
 
@@ -289,7 +304,8 @@ class SharePartition:
         if armed is None or lock_ends < armed.deadline:
             turn.timers.set(self.timer, lock_ends)
 
-    def _lock_next(self, turn: Turn) -> None:
+    def lock_next(self, turn: Turn) -> None:
+        """Set the timer for the locks that end next, if there are any."""
         ends = [run.deadline for batch in self.states.batches for run in batch.runs if run.state == ACQUIRED]
         if ends:
             turn.timers.set(self.timer, min(ends))

@@ -33,11 +33,9 @@ MOST_RUNS: Final = 500_000
 
 
 class Unreachable(NamedTuple):
-    """A share partition that cannot be fetched from a node, with the error and, for another leader, its node and epoch."""
+    """The error with which a share partition cannot be fetched from a node."""
 
     code: int
-    leader: int = 0
-    leader_epoch: int = 0
 
 
 class Shares:
@@ -53,6 +51,9 @@ class Shares:
         self._count = RunCount()
         self._fenced: list[SharePartition] = []
         self._written: list[SharePartition] = []
+        self._dropped: dict[str, SharePartition] = {}
+        """Share partitions that were dropped while members had records of them, by number. Their locks end nevertheless."""
+        self._drops = 0
         self.held: set[str] = set()
         """The ids of the groups to which no records are delivered, because a command holds them."""
         topics.when_deleted(self._topic_deleted)
@@ -88,12 +89,15 @@ class Shares:
     def lag(self, group_id: str, topic_id: bytes, partition: int) -> int:
         """Return how many records of a partition the group has not done, by its stored state, or -1 if nothing was written (SG-103)."""
         stored = self.states.find(group_id, topic_id, partition)
-        log = self.topics.find(self.topics.name_of(topic_id) or "", partition)
+        log = self.log_of((topic_id, partition))
         if stored is None or log is None or stored.start_offset == NEVER_WRITTEN:
             return -1
         return log.end - stored.start_offset - stored.done
 
     # Share partitions.
+
+    def log_of(self, slot: Slot) -> Partition | None:
+        return self.topics.find(self.topics.name_of(slot[0]) or "", slot[1])
 
     def reach(self, turn: Turn, node: int, group_id: str, slot: Slot, topic: str | None) -> SharePartition | Unreachable:
         """Return the share partition for a fetch at the node, and load its state if it is not in memory."""
@@ -103,7 +107,7 @@ class Shares:
         if log is None or self.topics.topic_id(topic) != slot[0]:
             return Unreachable(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
         if log.leader != node:
-            return Unreachable(error_codes.NOT_LEADER_OR_FOLLOWER, log.leader, log.leader_epoch)
+            return Unreachable(error_codes.NOT_LEADER_OR_FOLLOWER)
         key = group_id, *slot
         found = self.partitions.get(key)
         if found is None:
@@ -117,6 +121,7 @@ class Shares:
         fresh = stored.start_offset == NEVER_WRITTEN
         start = self._reset(turn, log, self.rules_of(place.group_id, log.leader)) if fresh else 0
         states = RecordStates(start, self._count) if fresh else stored.resumed(self._count)
+        stored.leader_epoch = log.leader_epoch  # Reading writes that (ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch).
         found = SharePartition(place, key, log, states, stored.state_epoch, self.states)
         self.partitions[key] = found
         self._of_topic.setdefault(place.topic, {})[key] = found
@@ -142,7 +147,13 @@ class Shares:
         del of_topic[partition.key]
         if not of_topic:
             del self._of_topic[partition.place.topic]
-        partition.states.forget_all()
+        if partition.states.held:
+            self._drops += 1
+            partition.timer = (*partition.timer, str(self._drops))
+            self._dropped[str(self._drops)] = partition
+            partition.lock_next(turn)
+        else:
+            partition.states.forget_all()
 
     @property
     def crowded(self) -> bool:
@@ -232,6 +243,8 @@ class Shares:
             bury(turn, self.topics, partition, rules, runs, message)
 
     def _locks_ended(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        if subject[3:]:
+            return self._dropped_locks_ended(subject[3], turn)
         group_id, topic, index = subject
         topic_id = self.topics.topic_id(topic)
         found = None if topic_id is None else self.partitions.get((group_id, topic_id, int(index)))
@@ -241,13 +254,25 @@ class Shares:
         self.settle(turn, found, freed, wake=True)
         return freed.any
 
+    def _dropped_locks_ended(self, number: str, turn: Turn) -> bool:
+        found = self._dropped.get(number)
+        if found is None:
+            return False
+        rules = self.rules_of(found.place.group_id, found.node)
+        self._bury(turn, found, rules, found.expire_dropped(turn, rules), EXHAUSTED)
+        if not found.states.held:
+            found.states.forget_all()
+            del self._dropped[number]
+        return True
+
     def invariants(self) -> None:
         """Raise AssertionError if an invariant of a share partition does not hold."""
         from .invariants import check
 
         for partition in self.partitions.values():
             check(partition, armed=partition.timer in self.environment.timers)
-        assert self._count.runs == sum(partition.states.runs for partition in self.partitions.values()), (
+        there = (*self.partitions.values(), *self._dropped.values())
+        assert self._count.runs == sum(partition.states.runs for partition in there), (
             "the runs of the cluster are counted"
         )
 

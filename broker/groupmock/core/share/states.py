@@ -40,6 +40,8 @@ class RecordStates:
         """The number of acquired records by member id."""
         self.runs = 0
         self._total = total
+        self.unwritten: list[Run] = []
+        """Records that were archived because they are of an aborted transaction or not in the log, which nobody writes."""
         self._gap_from = self._gap_end = BEFORE
         """The offset from which on there may be records between stored ones, which no member ever got, and the end of the stored ones."""
 
@@ -180,6 +182,10 @@ class RecordStates:
                 if run.state == state:
                     archived += self.change(batch, run.first, run.last, lambda run: run.now(ARCHIVED, run.count))
         return archived
+
+    def archive_unwritten(self, first: int, stop: int, state: int) -> None:
+        """Archive records as `archive` does, without writing that."""
+        self.unwritten = [run for run in (*self.unwritten, *self.archive(first, stop, state)) if run.last >= self.start]
 
     def _cut(self, batch: InFlightBatch, stop: int) -> None:
         """Forget the records of a fresh batch before `stop`, because they are not in the log."""

@@ -7,6 +7,7 @@ ShareCoordinatorShard.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -62,7 +63,13 @@ class Stored(msgspec.Struct):
             return
         runs = [_before(run) for batch in states.batches if not batch.fresh for run in batch.runs if run.last >= states.start]
         self.runs = joined([run.part(states.start, run.last) for run in runs if run.state != AVAILABLE or run.count])
+        for run in states.unwritten:
+            self.runs = without(self.runs, run)
         self.resumes_at = states.start
+
+    def put(self, run: Run) -> None:
+        """Replace the states of records that were kept."""
+        self.runs = joined(sorted([*without(self.runs, run), run], key=attrgetter("first")))
 
     def resumed(self, total: RunCount) -> RecordStates:
         """Return the states that were kept. Records between them that no member has acknowledged are fetched anew."""
@@ -78,6 +85,15 @@ class Stored(msgspec.Struct):
             states.stored_with_gaps(gaps[0])
         states.move_start()
         return states
+
+
+def without(runs: Iterable[Run], gone: Run) -> list[Run]:
+    """Return the runs without the records of another one."""
+    left = []
+    for run in runs:
+        parts = (run.first, min(run.last, gone.first - 1)), (max(run.first, gone.last + 1), run.last)
+        left += [run.part(first, last) for first, last in parts if first <= last]
+    return left
 
 
 def _before(run: Run) -> Run:

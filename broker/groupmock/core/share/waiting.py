@@ -214,7 +214,7 @@ class ShareFetches:
             if not isinstance(partition, Unreachable):
                 fetch.found[slot] = partition
             elif fetch.wants_records or partition.code in NOT_TRIED:
-                fetch.rows[slot] = _failed(slot, partition)
+                fetch.rows[slot] = PartitionData(partition_index=slot[1], error_code=partition.code)
 
     def _enough(self, turn: Turn, fetch: ShareFetch, rules: RecordRules) -> list[Found] | None:
         """Return the partitions of the answer if they have the least number of bytes for it (DelayedShareFetch.tryComplete), or None.
@@ -308,7 +308,13 @@ class ShareFetches:
             at_least_one = at_least_one and not size
 
     def _response(self, fetch: ShareFetch, rows: Rows, ordered: list[Slot], rules: RecordRules) -> ShareFetchResponse:
-        leaders = {rows[slot].current_leader.leader_id for slot in ordered if rows[slot].error_code == error_codes.NOT_LEADER_OR_FOLLOWER}
+        leaders = set()
+        for slot in ordered:
+            log = self._shares.log_of(slot) if rows[slot].error_code == error_codes.NOT_LEADER_OR_FOLLOWER else None
+            if log is not None:
+                # The row names the leader of now, although the error is from when the fetch came.
+                rows[slot].current_leader = LeaderIdAndEpoch(leader_id=log.leader, leader_epoch=log.leader_epoch)
+                leaders.add(log.leader)
         return ShareFetchResponse(
             acquisition_lock_timeout_ms=rules.lock_ms,
             responses=by_topic({slot: rows[slot] for slot in ordered}, fetch.acknowledged),
@@ -325,10 +331,3 @@ def by_topic(rows: Rows, acknowledged: Mapping[Slot, Answer]) -> list[ShareFetch
         row.acknowledge_error_code, row.acknowledge_error_message = acknowledged.get(slot, (error_codes.NONE, None))
         topics.setdefault(slot[0], ShareFetchableTopicResponse(topic_id=slot[0], partitions=[])).partitions.append(row)
     return list(topics.values())
-
-
-def _failed(slot: Slot, unreachable: Unreachable) -> PartitionData:
-    row = PartitionData(partition_index=slot[1], error_code=unreachable.code)
-    if unreachable.code == error_codes.NOT_LEADER_OR_FOLLOWER:
-        row.current_leader = LeaderIdAndEpoch(leader_id=unreachable.leader, leader_epoch=unreachable.leader_epoch)
-    return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -31,7 +31,13 @@ from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataReque
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
-from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
+from groupmock_codec.messages.k19_create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
@@ -315,9 +321,10 @@ class TcpBroker:
                 self._topics[real] = self.make_topic(real, partitions, configs or {})
             return real, self._topics[real]
 
-    def make_topic(self, real: str, partitions: int, configs: Mapping[str, str]) -> bytes:
-        """Create a topic of exactly that name, wait until it is served, and return its id. Raises CannotProvide, NoBroker, Unreadable."""
-        self._create(real, partitions, configs)
+    def make_topic(self, real: str, partitions: int, configs: Mapping[str, str], leaders: Sequence[int] = ()) -> bytes:
+        """Create a topic of exactly that name, wait until it is served, and return its id. `leaders` are the only replicas of its
+        partitions, or empty if the broker chooses. Raises CannotProvide, NoBroker, Unreadable."""
+        self._create(real, partitions, configs, leaders)
         return self._wait_for(real, partitions)
 
     def _served(self, real: str, partitions: int) -> bool:
@@ -335,13 +342,18 @@ class TcpBroker:
     def topics(self) -> Mapping[str, bytes]:
         return self._topics
 
-    def _create(self, real: str, partitions: int, configs: Mapping[str, str]) -> None:
+    def _create(self, real: str, partitions: int, configs: Mapping[str, str], leaders: Sequence[int]) -> None:
         version = self.best(CREATE_TOPICS, 4)
         if version is None:  # A broker without CreateTopics creates topics when it is asked for their metadata.
             self._metadata([MetadataRequestTopic(name=real)], create=True)
             return
         settings = [CreatableTopicConfig(name=name, value=value) for name, value in configs.items()]
         wanted = CreatableTopic(name=real, num_partitions=partitions, replication_factor=1, configs=settings)
+        if leaders:
+            wanted.num_partitions = wanted.replication_factor = -1
+            wanted.assignments = [
+                CreatableReplicaAssignment(partition_index=index, broker_ids=[node]) for index, node in enumerate(leaders)
+            ]
         answer = self.ask(CREATE_TOPICS, version, CreateTopicsRequest(topics=[wanted], timeout_ms=ANSWER_SECONDS * 500))
         assert isinstance(answer, CreateTopicsResponse)
         if answer.topics[0].error_code not in (0, TOPIC_ALREADY_EXISTS, REQUEST_TIMED_OUT):

@@ -177,10 +177,14 @@ class TcpStage:
         except OSError:  # The broker has closed the connection first or does not read. The next `answer` reports it.
             self._hung_up(self._connection(member))
 
+    def address(self, member: str) -> tuple[str, int]:
+        """Return host and port to which the member connects if it does not choose a listener."""
+        return self.broker.host, self.broker.port
+
     def _connection(self, member: str) -> _Connection:
         if member not in self._connections:
             try:
-                link = self.broker.access.client(self.broker.host, self.broker.port, CONNECT_SECONDS).socket
+                link = self.broker.access.client(*self.address(member), CONNECT_SECONDS).socket
             except (OSError, LoginFailed) as problem:
                 raise NoBroker(f"no further connection: {problem}") from problem
             self._prepare(link)

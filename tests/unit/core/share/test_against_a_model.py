@@ -29,6 +29,8 @@ class RecordModel(msgspec.Struct):
     count: int = 0
     member: str = ""
     ends_ms: float = 0
+    former: tuple[float, int] | None = None
+    """When the lock at a former leader ends, and the count that is stored then, unless the next leader has read the stored state."""
 
 
 class Model:
@@ -71,10 +73,16 @@ class Model:
         record.count -= 0 if stored else 1
         record.state = DONE if record.count >= LIMIT else FREE
 
-    def expire(self, now_ms: float) -> None:
+    def expire(self, now_ms: float) -> bool:
+        """End the locks whose time is over, and return whether a former leader has written that."""
+        written = False
         for record in self.records:
             if record.state == HELD and record.ends_ms <= now_ms:
                 self.free(record)
+            if record.former is not None and record.former[0] <= now_ms:
+                record.count, record.former, written = record.former[1], None, True
+                self.free(record)
+        return written
 
 
 class Walk:
@@ -101,7 +109,7 @@ class Walk:
         rare = [self.sleep, self.close, self.move_leader]
         for _ in range(STEPS):
             self.random.choice(rare if self.random.random() < 0.15 else steps)()
-            self.model.expire(self.now_ms)
+            self.written |= self.model.expire(self.now_ms)
             self.compare()
 
     def produce(self) -> None:
@@ -119,6 +127,8 @@ class Walk:
         member = self.member()
         mode, most = self.random.choice([0, 1]), self.random.choice([1, 3, 10, 500])
         asked = [P0] if member.epoch == 0 else []
+        for record in self.model.records:
+            record.former = None
         runs = member.take(*asked, mode=mode, max_records=most, batch_size=self.random.choice([1, 5, 500]), max_wait_ms=0)
         readable = [offset for offset, each in enumerate(self.model.records) if each.state == FREE]
         if mode == 1:
@@ -184,6 +194,7 @@ class Walk:
         self.members.clear()
         for record in self.model.records:
             if record.state == HELD:
+                record.former = record.ends_ms, record.count
                 self.model.free(record, stored=False)
         if not self.written:
             self.forgotten()

@@ -221,6 +221,22 @@ def test_records_between_stored_ones_are_cut_where_produced_batches_begin(share:
     assert alice.take() == [(11, 11, 1), (14, 15, 1)]
 
 
+def test_locks_at_a_former_leader_end_and_are_read_by_the_next_one(share: ShareRig) -> None:
+    share = ShareRig(nodes=2)
+    share.produce(2, 2)
+    leader = share.cluster.topics.leader_of("orders", 0)
+    share.session("alice", node=leader).fetch(P0, max_records=1)
+    share.rig.command("move_leader", topic="orders", partition=0, node=3 - leader)
+    share.rig.sleep(LOCK_MS)
+    bob = share.session("bob", node=3 - leader)
+    assert bob.take(P0) == [(0, 1, 2), (2, 3, 1)]
+    share.rig.command("move_leader", topic="orders", partition=0, node=leader)
+    assert share.session("carl", node=leader).take(P0) == [(0, 1, 2), (2, 3, 1)]
+    share.rig.sleep(LOCK_MS)  # The former leader cannot write any more, because the next one has read the stored state.
+    assert not share.shares._dropped
+    assert share.session("dora", node=leader).take(P0) == [(0, 1, 3), (2, 3, 2)]
+
+
 def test_the_start_stays_where_stored_states_may_have_a_gap(share: ShareRig) -> None:
     share.produce(1, 2, 1)
     alice = share.session("alice")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from share_rig import GROUP, LOCK_MS, ShareRig
 
 from groupmock.core.log.transactions import Marker
+from groupmock.core.share.acknowledging import OFFSET_OF_ANOTHER
 from groupmock_codec.acknowledge_types import ACCEPT, REJECT, RELEASE
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, decode_records, encode_batch, read_batches
 
@@ -66,6 +67,18 @@ def test_aborted_records_are_archived_for_a_group_of_committed_ones(make_share: 
     assert code == 121  # The start moves over the aborted records with the next write.
     other.end(committed=True)
     assert alice.take() == [(6, 9, 1)]
+
+
+def test_aborted_records_split_the_batch_in_front_of_them(make_share: Callable[..., ShareRig]) -> None:
+    share = make_share(share__isolation__level="read_committed")
+    producer = Producer(share, 7)
+    share.produce(3, 2)
+    producer.write(2)
+    producer.end(committed=False)
+    alice, bob = share.session("alice"), share.session("bob")
+    assert alice.take(P0, max_records=3) == [(0, 2, 1)]
+    bob.fetch(max_wait_ms=0)
+    assert bob.acknowledge({P0: [(1, 1, ACCEPT)]}) == {P0: (121, OFFSET_OF_ANOTHER)}
 
 
 def test_aborted_records_have_no_lock_that_ends(make_share: Callable[..., ShareRig]) -> None:
