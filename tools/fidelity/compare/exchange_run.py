@@ -19,7 +19,7 @@ from ..generated.exchange_text import as_text
 from ..generated.memory import missing_topics
 from ..generated.script import Script, ending
 from ..generated.settings_classes import BROKERS, known
-from ..guided.alone import Alone
+from ..guided.alone import Alone, moves_coordinators
 from ..guided.guided_player import Noisy, Played, play
 from ..guided.leftovers import Leftovers
 from ..guided.peer import Peer
@@ -62,7 +62,7 @@ class ExchangeRun:
         self.peer, self.wanted, self.out = peer, wanted, out
         self.counts = Counts()
         self._generate = family(wanted.family)
-        self._alone = Alone(wanted.release)
+        self._alone = Alone(wanted.release, peer.settings)
         self._leftovers: Leftovers | None = None
         self._one_at_a_time = threading.Lock()
         """Held by the thread that updates the counts or makes the next script."""
@@ -153,7 +153,11 @@ class ExchangeRun:
         for _ in range(NOISY_LIMIT):
             try:
                 with self._alone.turn(script):
-                    played = play(script, self.peer)
+                    try:
+                        played = play(script, self.peer)
+                    finally:
+                        if moves_coordinators(script):
+                            self.peer.lead_groups()
             except (Noisy, TimeUp) as why:
                 self._noisy()
                 if isinstance(why, TimeUp):

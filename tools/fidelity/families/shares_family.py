@@ -12,6 +12,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
+from groupmock.core.log.names import OFFSETS_TOPIC
 from groupmock_codec.api_keys import (
     ALTER_PARTITION_REASSIGNMENTS,
     ALTER_SHARE_GROUP_OFFSETS,
@@ -62,6 +63,8 @@ def script_of(family: str, seed: int, release: str) -> Script:
     _begin(author)
     length = len(script.steps) + rng.randint(12, 34)
     acts = {**ACTS, **MOVES} if author.several else ACTS
+    if author.several and rng.random() < 0.06:
+        acts |= {_move_coordinators: 25}  # Few scripts do, because no other is played meanwhile.
     while len(script.steps) < length:
         rng.choices(list(acts), list(acts.values()))[0](author)
     for member in members:
@@ -401,6 +404,12 @@ def _move_leader(author: SharesAuthor) -> None:
     """Let the other node lead a partition."""
     place = author.rng.choice(author.places())
     _reassign(author, topic(place[0]), {place[1]: 3 - author.leader_of(place)})
+
+
+def _move_coordinators(author: SharesAuthor) -> None:
+    """Let the other node coordinate all groups."""
+    places = author.player.core.cluster.groups.hosting.places
+    _reassign(author, OFFSETS_TOPIC, dict.fromkeys(range(places), 3 - author.coordinator))
 
 
 def _reassign(author: SharesAuthor, name: Json, leaders: dict[int, int]) -> None:

@@ -1,4 +1,5 @@
-"""Play scripts that delete topics while no other script is played, on brokers where a deletion affects the groups of all plays.
+"""Play scripts that disturb the groups of all plays while no other script is played: those that move the coordinators of groups, and on
+some brokers those that delete topics.
 
 The old coordinator looks at every group whenever a topic is deleted, and forgets those that are Empty and have no offsets (quirk
 `deleted_topic_ends_idle_groups`; GroupCoordinator.handleDeletedPartitions). So plays beside each other would disturb each other.
@@ -10,11 +11,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+from groupmock.core.log.names import OFFSETS_TOPIC
 from groupmock_clients.probe.language.exchange import Send
-from groupmock_codec.api_keys import DELETE_TOPICS
+from groupmock_clients.probe.language.printing import step_text
+from groupmock_codec.api_keys import ALTER_PARTITION_REASSIGNMENTS, DELETE_TOPICS
 
 from ..generated.script import Script, key_of
-from ..generated.settings_classes import known
+from ..generated.settings_classes import NODES, known
+
+
+def moves_coordinators(script: Script) -> bool:
+    """Tell whether a script moves the coordinators of all groups."""
+    moves = (step for step in script.steps if isinstance(step, Send) and key_of(step) == ALTER_PARTITION_REASSIGNMENTS)
+    return any(OFFSETS_TOPIC in step_text(step) for step in moves)
 
 
 class Alone:
@@ -22,8 +31,9 @@ class Alone:
     threads."""
 
     def __init__(self, release: str, settings: str = "plain") -> None:
-        self.needed = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
-        """True if this release needs scripts that are played while no other is."""
+        self._deletes = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
+        self.needed = self._deletes or settings in NODES
+        """True if there may be scripts that are played while no other is."""
         self._beside = 0
         self._waiting = 0
         self._taken = False
@@ -33,8 +43,8 @@ class Alone:
         """Return a context in which the script may be played."""
         if not self.needed:
             return nullcontext()
-        deletes = any(isinstance(step, Send) and key_of(step) == DELETE_TOPICS for step in script.steps)
-        return self.alone() if deletes else self._with_others()
+        deletes = self._deletes and any(isinstance(step, Send) and key_of(step) == DELETE_TOPICS for step in script.steps)
+        return self.alone() if deletes or moves_coordinators(script) else self._with_others()
 
     @contextmanager
     def _with_others(self) -> Iterator[None]:

@@ -110,9 +110,11 @@ def _check_work(cluster: Cluster, request: Request, asked: ShareFetchRequest, tu
     partitions, types, parts = work(asked.topics)
     ration.take(partitions + sum(1 + len(topic.partitions) for topic in asked.forgotten_topics_data), PARTITION_COST)
     ration.take(types, PART_COST)
-    session = cluster.shares.sessions(request.node).find(asked.group_id or "", asked.member_id or "")
+    sessions = cluster.shares.sessions(request.node)
+    session = sessions.find(asked.group_id or "", asked.member_id or "")
     if session is not None:
         ration.take(len(session.slots), SLOT_COST)
+    sessions.check_room(partitions)
     cluster.shares.check_room(parts)
 
 
@@ -143,12 +145,12 @@ def _session(cluster: Cluster, request: Request, asked: ShareFetchRequest, turn:
         for each in topic.partitions:
             slot = topic.topic_id, each.partition_index
             if slot not in session.slots:
-                session.slots[slot] = name_of(topic.topic_id)
+                sessions.add(session, slot, name_of(topic.topic_id))
                 if epoch != INITIAL:
                     session.due.add(slot)
     for forgotten in asked.forgotten_topics_data if epoch != INITIAL else ():
         for partition in forgotten.partitions:
-            session.forget((forgotten.topic_id, partition))
+            sessions.forget(session, (forgotten.topic_id, partition))
     return session
 
 

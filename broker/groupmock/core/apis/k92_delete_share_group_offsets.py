@@ -45,11 +45,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _deleted(
     cluster: Cluster, turn: Turn, request: Request, asked: DeleteShareGroupOffsetsRequest, group: ShareGroup
 ) -> list[DeleteShareGroupOffsetsResponseTopic]:
-    """Delete what is stored of the topics. Those that the sender may not read come first in the answer."""
+    """Delete what is stored of the topics. Those that the sender may not read come first in the answer. A group that never had anything
+    stored has no rows for the others (GroupMetadataManager.sharePartitionsEligibleForOffsetDeletion)."""
     denied = cluster.denied(turn, request, READ, TOPIC, (topic.topic_name for topic in asked.topics))
     names = [topic.topic_name for topic in asked.topics]
     rows = [_refused(name, DENIED[TOPIC], DENIED_TEXT[TOPIC]) for name in names if name in denied]
-    for name in names:
+    for name in names if group.had_states else ():
         topic_id = cluster.topics.topic_id(name)
         if name in denied:
             continue

@@ -14,11 +14,15 @@ import msgspec
 from groupmock_codec import error_codes
 from groupmock_codec.error_codes import error_name
 
+from ..budget import OverBudget
+
 INITIAL: Final = 0
 FINAL: Final = -1
 INT_MAX: Final = 2**31 - 1
 MOST_NAME_BYTES: Final = 16 << 20
 """The most characters that the names of the sessions of a node may have together. Kafka has no such limit."""
+MOST_SLOTS: Final = 500_000
+"""The most partitions that the sessions of a node may have together, each of which takes about 200 bytes. Kafka has no such limit."""
 Slot = tuple[bytes, int]
 """A partition of a session, by topic id and number."""
 
@@ -53,11 +57,6 @@ class ShareSession(msgspec.Struct, eq=False):
         first = epoch % len(slots) if slots and epoch > 0 else 0
         return slots[first:] + slots[:first] + [slot for slot in self.slots if slot not in tried]
 
-    def forget(self, slot: Slot) -> None:
-        """Remove a partition from the session."""
-        self.slots.pop(slot, None)
-        self.due.discard(slot)
-
     def gave(self, slots: Iterable[Slot]) -> None:
         """Move partitions that gave records to the end, so that the others are not starved."""
         for slot in slots:
@@ -77,6 +76,8 @@ class ShareSessions:
         """The group of the session that was opened on each connection last, which may be closed since."""
         self._count = 0
         self._name_bytes = 0
+        self.slot_count = 0
+        """The number of partitions of all sessions."""
 
     def __len__(self) -> int:
         return self._count
@@ -123,6 +124,26 @@ class ShareSessions:
             raise SessionRefused(error_codes.INVALID_SHARE_SESSION_EPOCH)
         return session
 
+    def add(self, session: ShareSession, slot: Slot, name: str | None) -> None:
+        """Add a partition to a session, which does not have it."""
+        session.slots[slot] = name
+        self.slot_count += 1
+
+    def forget(self, session: ShareSession, slot: Slot) -> None:
+        """Remove a partition from a session, if it has it."""
+        if slot in session.slots:
+            del session.slots[slot]
+            self.slot_count -= 1
+        session.due.discard(slot)
+
+    def check_room(self, partitions: int) -> None:
+        """Refuse a request after which the sessions could have too many partitions. Raises OverBudget."""
+        if self.slot_count + partitions > MOST_SLOTS:
+            raise OverBudget(
+                f"the share sessions of this node have {self.slot_count} partitions, and {partitions} more could make more than "
+                f"{MOST_SLOTS}: forget partitions, or close sessions"
+            )
+
     def went_on(self, session: ShareSession) -> None:
         """Count a request of the session. The largest epoch is followed by 1, because 0 opens a session."""
         session.epoch = session.epoch + 1 if session.epoch < INT_MAX else 1
@@ -138,4 +159,5 @@ class ShareSessions:
         if not opened:
             del self._opened[session.connection]
         self._count -= 1
+        self.slot_count -= len(session.slots)
         self._name_bytes -= len(session.group_id) + len(session.member_id)

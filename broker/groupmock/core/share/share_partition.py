@@ -288,8 +288,8 @@ class SharePartition:
         ended = self.states.change_all(lambda run: run.state == ACQUIRED and run.deadline <= turn.now, rules.released)
         with suppress(WriteRefused):
             stored = self._stored.check(self.key, self.state_epoch)
-            if stored.leader_epoch <= self.leader_epoch:
-                stored.write(self.states, self.leader_epoch)
+            if stored.highest_leader_epoch <= self.leader_epoch:
+                stored.write(self.states)
                 for run in ended:
                     stored.put(run)
         self.states.move_start()
@@ -297,7 +297,7 @@ class SharePartition:
         return [run for run in ended if run.state == ARCHIVED]
 
     def _write(self) -> None:
-        self._stored.check(self.key, self.state_epoch).write(self.states, self.leader_epoch)
+        self._stored.check(self.key, self.state_epoch).write(self.states)
 
     def _lock(self, turn: Turn, lock_ends: int) -> None:
         armed = turn.timers.get(self.timer)

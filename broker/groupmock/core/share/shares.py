@@ -121,7 +121,7 @@ class Shares:
         fresh = stored.start_offset == NEVER_WRITTEN
         start = self._reset(turn, log, self.rules_of(place.group_id, log.leader)) if fresh else 0
         states = RecordStates(start, self._count) if fresh else stored.resumed(self._count)
-        stored.leader_epoch = log.leader_epoch  # Reading writes that (ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch).
+        stored.read_at(log.leader_epoch)
         found = SharePartition(place, key, log, states, stored.state_epoch, self.states)
         self.partitions[key] = found
         self._of_topic.setdefault(place.topic, {})[key] = found

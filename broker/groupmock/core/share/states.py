@@ -176,7 +176,8 @@ class RecordStates:
         archived: list[Run] = []
         for batch in self.overlapping(first, stop - 1):
             if batch.fresh:
-                self._cut(batch, stop)
+                if state == AVAILABLE:
+                    self._cut(batch, stop)
                 continue
             for run in list(batch.within(first, stop - 1)):
                 if run.state == state:

@@ -45,17 +45,23 @@ class Stored(msgspec.Struct):
     state_epoch: int
     start_offset: int = NEVER_WRITTEN
     leader_epoch: int = 0
+    highest_leader_epoch: int = 0
+    """The highest leader epoch that has read the state, or one that it replaces. That of a former leader cannot write any more."""
     done: int = 0
     resumes_at: int = NEVER_WRITTEN
     runs: list[Run] = []
 
-    def write(self, states: RecordStates, leader_epoch: int) -> None:
+    def read_at(self, leader_epoch: int) -> None:
+        """Note that a leader reads the state, which writes its epoch if that is new (readStateAndMaybeUpdateLeaderEpoch)."""
+        if leader_epoch != self.highest_leader_epoch:
+            self.leader_epoch = self.highest_leader_epoch = leader_epoch
+
+    def write(self, states: RecordStates) -> None:
         """Write the state before its start offset moves; the changed records count as done already. A start offset that is smaller than
         the stored one is not taken (ShareCoordinatorShard.generateShareStateRecord)."""
         if states.start >= self.start_offset:
             self.done = max(states.done, self.done) if states.start == self.start_offset else states.done
             self.start_offset = states.start
-        self.leader_epoch = leader_epoch
 
     def keep(self, states: RecordStates) -> None:
         """Keep the states of records, because their share partition is dropped from memory."""
@@ -112,7 +118,9 @@ class StoredStates:
         """Make new states, which replace those that there are."""
         of_group = self._stored.setdefault(group_id, {})
         for partition in partitions:
-            of_group[topic_id, partition] = Stored(state_epoch, start_offset)
+            former = of_group.get((topic_id, partition))
+            highest = 0 if former is None else former.highest_leader_epoch
+            of_group[topic_id, partition] = Stored(state_epoch, start_offset, highest_leader_epoch=highest)
 
     def find(self, group_id: str, topic_id: bytes, partition: int) -> Stored | None:
         return self._stored.get(group_id, {}).get((topic_id, partition))

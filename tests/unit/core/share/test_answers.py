@@ -50,8 +50,8 @@ def test_a_fetch_begins_with_another_partition_each_time() -> None:
 
 def test_a_stored_start_offset_never_goes_back() -> None:
     stored = Stored(1, 8, done=3)
-    stored.write(RecordStates(5, RunCount()), leader_epoch=2)
-    assert (stored.start_offset, stored.done, stored.leader_epoch) == (8, 3, 2)
+    stored.write(RecordStates(5, RunCount()))
+    assert (stored.start_offset, stored.done) == (8, 3)
 
 
 def test_deliveries_of_a_limit_of_five_are_throttled_from_the_third_on(share: ShareRig) -> None:

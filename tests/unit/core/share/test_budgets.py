@@ -81,3 +81,20 @@ def test_long_names_of_groups_are_limited_and_not_kept(share: ShareRig, monkeypa
     for member in members:
         member.hang_up()
     assert members[0].fetch(P0, epoch=0, max_wait_ms=0).error_code == 0
+
+
+def test_partitions_of_sessions_are_limited_on_a_node_and_forgotten(share: ShareRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_SLOTS", 100)
+    there = share.shares.sessions(1)
+    alice, bob, carl = (share.session(name) for name in ("alice", "bob", "carl"))
+    for first in range(0, 60, 10):
+        alice.fetch(*[("orders", index) for index in range(first, first + 10)], max_wait_ms=0)
+    assert there.slot_count == 60
+    assert bob.send(*[("orders", index) for index in range(50)]).status == CLOSED
+    alice.fetch(forget=[("orders", index) for index in range(20)], max_wait_ms=0)
+    assert there.slot_count == 40
+    carl.fetch(*[("orders", index) for index in range(50)], max_wait_ms=0)
+    assert there.slot_count == 90
+    for member in alice, carl:
+        member.hang_up()
+    assert there.slot_count == 0

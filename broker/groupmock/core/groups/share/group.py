@@ -60,7 +60,7 @@ class Group(SubscribedGroup[Member]):
     `initialized` has the partitions whose start offsets are stored, by topic id: only these are assigned. `initializing` has those that the
     background work is about to store in what `states` returns. In Kafka: ShareGroupStatePartitionMetadataInfo."""
 
-    __slots__ = ("_rested_at", "initialized", "initializing", "states")
+    __slots__ = ("_rested_at", "had_states", "initialized", "initializing", "states")
 
     states: Callable[[], States]
 
@@ -68,6 +68,8 @@ class Group(SubscribedGroup[Member]):
         super().__init__(home, group_id, partition, State.EMPTY, "share")
         self.initialized: dict[bytes, frozenset[int]] = {}
         self.initializing: dict[bytes, Initializing] = {}
+        self.had_states = False
+        """True if start offsets of a partition were stored, or were about to be, whether they are deleted or not."""
         self._rested_at = -1  # The epoch at which nothing was missing in the target, or -1.
         self.offsets = CommittedOffsets()
 
@@ -148,10 +150,12 @@ class Group(SubscribedGroup[Member]):
         """Note that the background work is to store the start offsets of partitions."""
         before = self.initializing.get(topic_id)
         partitions = wanted.partitions if before is None else wanted.partitions | before.partitions
+        self.had_states = True
         self.initializing[topic_id] = msgspec.structs.replace(wanted, partitions=partitions)
 
     def initialize(self, topic_id: bytes, partitions: Collection[int]) -> None:
         """Note that start offsets of the partitions are stored."""
+        self.had_states = True
         self.initialized[topic_id] = self.initialized.get(topic_id, frozenset()) | frozenset(partitions)
         self.initializing.pop(topic_id, None)
         self.epoch += 1
@@ -169,12 +173,14 @@ class Group(SubscribedGroup[Member]):
         members: Iterable[Member],
         targets: dict[str, Target],
         initialized: Mapping[bytes, frozenset[int]],
+        had_states: bool,
     ) -> None:
         self.generation, self.assignment_epoch, self.targets = generation, assignment_epoch, targets
         for member in members:
             self.enter(member)
             self.stay()
         self.state = self.present()
+        self.had_states = had_states
         self.initialized = {
             topic_id: indexes for topic_id, indexes in initialized.items() if self.home.topics.name_of(topic_id) is not None
         }

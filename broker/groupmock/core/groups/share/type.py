@@ -34,6 +34,7 @@ class StoredGroup(msgspec.Struct, frozen=True):
     targets: Mapping[str, Target]
     topics: Mapping[str, tuple[bytes, int]]
     initialized: Mapping[bytes, frozenset[int]]
+    had_states: bool
 
 
 class ShareGroup(Group):
@@ -98,7 +99,7 @@ class ShareGroup(Group):
         ...TargetAssignment..., ...CurrentMemberAssignment..., ...StatePartitionMetadata records)."""
         members = tuple(msgspec.structs.replace(member, session=no_session()) for member in self.ordered())
         targets, topics = dict(self.targets), dict(self.topics)
-        return StoredGroup(self.generation, self.assignment_epoch, members, targets, topics, dict(self.initialized))
+        return StoredGroup(self.generation, self.assignment_epoch, members, targets, topics, dict(self.initialized), self.had_states)
 
     def store(self, turn: Turn) -> None:
         """Do nothing, because a share group writes every change to the log at once."""
@@ -108,7 +109,7 @@ class ShareGroup(Group):
         if stored is None:
             return
         members = [msgspec.structs.replace(member) for member in stored.members]
-        self.refill(stored.generation, stored.assignment_epoch, members, dict(stored.targets), stored.initialized)
+        self.refill(stored.generation, stored.assignment_epoch, members, dict(stored.targets), stored.initialized, stored.had_states)
         self.topics, self.stale = dict(stored.topics), True
         for member in self.members.values():
             timing.renew(turn, self, member, member.session_timeout_ms)
