@@ -4,7 +4,7 @@ check and answer alike, and differ in their messages and in the parts of a group
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from groupmock_codec import error_codes
@@ -39,7 +39,8 @@ D = TypeVar("D", bound=Described)
 
 class Kind(NamedTuple, Generic[D]):
     """The differences between the APIs. `cost` is the work for the partitions of a group, `topics_of` names the topics in a described
-    group, `name` is for Kafka's error message, and `hidden` is the message if a topic may not be described."""
+    group, `name` is for Kafka's error message, and `hidden` is the message if a topic may not be described. `texts` has the messages of
+    errors of the coordinator."""
 
     name: str
     of: type[Any]
@@ -48,6 +49,7 @@ class Kind(NamedTuple, Generic[D]):
     describe: Callable[[Turn, Any, Topics], D]
     topics_of: Callable[[D], Iterable[str]]
     hidden: str = HIDDEN
+    texts: Mapping[int, str] = {}
 
 
 def described(
@@ -109,7 +111,7 @@ def _described(kind: Kind[D], cluster: Cluster, turn: Turn, request: Request, gr
     error, group = cluster.groups.reach(group_id, request.node)
     refused: Callable[..., D] = kind.message
     if error:
-        return refused(group_id=group_id, error_code=error)
+        return refused(group_id=group_id, error_code=error, error_message=kind.texts.get(error))
     if isinstance(group, kind.of):
         return kind.describe(turn, group, cluster.topics)
     text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a {kind.name} group.")

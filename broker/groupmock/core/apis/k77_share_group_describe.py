@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k77_share_group_describe import DescribedGroup, ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
 from ..groups.share.type import ShareGroup
 from .group_descriptions import Kind, described
+from .k90_describe_share_group_offsets import NOT_COORDINATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..log.topics import Topics
     from ..turn import Turn
+
+
+TEXTS: Final = {
+    error_codes.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is loading and hence can't process requests.",
+    error_codes.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    error_codes.NOT_COORDINATOR: NOT_COORDINATOR,
+}
+"""The messages of errors, which ConsumerGroupDescribe does not have (ShareGroupDescribeRequest.getErrorDescribedGroupList)."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -40,4 +50,4 @@ def _topics_of(group: DescribedGroup) -> Iterator[str]:
     return (each.topic_name for member in group.members for each in member.assignment.topic_partitions)
 
 
-KIND: Final = Kind("share", ShareGroup, DescribedGroup, _partitions, _describe, _topics_of)
+KIND: Final = Kind("share", ShareGroup, DescribedGroup, _partitions, _describe, _topics_of, texts=TEXTS)
