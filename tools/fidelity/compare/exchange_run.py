@@ -62,7 +62,7 @@ class ExchangeRun:
         self.peer, self.wanted, self.out = peer, wanted, out
         self.counts = Counts()
         self._generate = family(wanted.family)
-        self._alone = Alone(wanted.release, peer.settings)
+        self._alone = Alone(wanted.release)
         self._leftovers: Leftovers | None = None
         self._one_at_a_time = threading.Lock()
         """Held by the thread that updates the counts or makes the next script."""

@@ -31,9 +31,8 @@ class Alone:
     threads."""
 
     def __init__(self, release: str, settings: str = "plain") -> None:
-        self._deletes = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
-        self.needed = self._deletes or settings in NODES
-        """True if there may be scripts that are played while no other is."""
+        self.needed = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
+        """True if topics of this release are deleted while no other script is played."""
         self._beside = 0
         self._waiting = 0
         self._taken = False
@@ -41,9 +40,9 @@ class Alone:
 
     def turn(self, script: Script) -> AbstractContextManager[None]:
         """Return a context in which the script may be played."""
-        if not self.needed:
+        if not self.needed and script.settings not in NODES:
             return nullcontext()
-        deletes = self._deletes and any(isinstance(step, Send) and key_of(step) == DELETE_TOPICS for step in script.steps)
+        deletes = self.needed and any(isinstance(step, Send) and key_of(step) == DELETE_TOPICS for step in script.steps)
         return self.alone() if deletes or moves_coordinators(script) else self._with_others()
 
     @contextmanager
