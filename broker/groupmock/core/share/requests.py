@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import REJECT, RENEW
@@ -13,13 +13,10 @@ from .acknowledging import AcknowledgedBatch, Acknowledgement, RequestFailed
 from .answers import Answer, in_order
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
     from .sessions import Slot
     from .shares import Shares
-
-    Handler = Callable[[Cluster, Request, Turn], None]
 
 FEATURE: Final = "share.version"
 LONGEST_ID: Final = 36
@@ -62,11 +59,19 @@ class Acknowledging(Protocol):
     def topics(self) -> Sequence[NamedTopic]: ...
 
 
-def finished(handle: Handler) -> Handler:
+class HasShares(Protocol):
+    @property
+    def shares(self) -> Shares: ...
+
+
+C = TypeVar("C", bound=HasShares)
+
+
+def finished(handle: Callable[[C, Request, Turn], None]) -> Callable[[C, Request, Turn], None]:
     """Let the handler of an API finish what its acknowledgements have begun (Shares.finish)."""
 
     @wraps(handle)
-    def handle_and_finish(cluster: Cluster, request: Request, turn: Turn) -> None:
+    def handle_and_finish(cluster: C, request: Request, turn: Turn) -> None:
         handle(cluster, request, turn)
         cluster.shares.finish(turn)
 
