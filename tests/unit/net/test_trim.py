@@ -13,7 +13,7 @@ from groupmock.net.trim import LONGEST_NS, SELDOM_NS, give_back
 
 
 class Library:
-    """Stands for the C library and the clock. A call of malloc_trim takes `takes` ns."""
+    """Stands for the C library and the clocks. A call of malloc_trim takes `takes` ns."""
 
     def __init__(self) -> None:
         self.calls: list[int] = []
@@ -29,6 +29,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     found = Library()
     monkeypatch.setattr(trim, "_release", found.release)
     monkeypatch.setattr(trim, "_clock", lambda: found.now)
+    monkeypatch.setattr(trim, "_cpu", lambda: found.now)
     monkeypatch.setattr(trim, "_not_before", [0])
     return found
 
