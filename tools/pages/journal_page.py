@@ -55,7 +55,8 @@ Of share groups there are notes: `share_initialized` (`partitions`, `start_offse
 there, -1 as its settings say), `share_offsets_altered` (`start_offsets`) and `share_offsets_deleted`. Of their records there are
 `records_acquired` (`records`: first offset, last offset and delivery count of each run), `records_acknowledged` (`accepted`, `released`,
 `rejected`, `gaps`, `exhausted` and `renewed` in the same form) and `records_released` (`available` and `archived`). Each of these has
-`group`, `topic`, `partition` and `member_id`. Records are released for one of these causes:"""
+`group`, `topic`, `partition` and `member_id`. Of streams groups there is `internal_topic_created` (`topic`, `partitions`). Records of share
+groups are released for one of these causes:"""
 
 ABOUT_INTERNAL_TOPICS: Final = """\
 Of streams groups there is the note `internal_topic_created` (`group`, `topic`, `partitions`: the broker has created a changelog or a

@@ -1,8 +1,8 @@
 """The only code that makes rebalances from journal rows, used by stories, scenarios and the pipeline's judges.
 
 A rebalance begins and ends with the coordinator's `moved` rows. In between, the leader's answer to JoinGroup shows every member's claims,
-its SyncGroup has the assignments, and the answers to SyncGroup show which members received them. In consumer groups and share groups the
-answers to heartbeats tell each member its partitions. Rows come in the journal's order, which is not always that of their times. They may
+its SyncGroup has the assignments, and the answers to SyncGroup show which members received them. In groups of the other types the answers
+to heartbeats tell each member its partitions or tasks. Rows come in the journal's order, which is not always that of their times. They may
 be read from a file, as dicts or as row objects, or be the rows in memory.
 
 The fold keeps only what is open: a group's current and last rebalance, unanswered requests, and the owners of partitions. It returns
@@ -17,7 +17,15 @@ from typing import Final
 
 import msgspec
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SHARE_GROUP_HEARTBEAT, SYNC_GROUP
+from groupmock_codec.api_keys import (
+    CONSUMER_GROUP_HEARTBEAT,
+    HEARTBEAT,
+    JOIN_GROUP,
+    OFFSET_COMMIT,
+    SHARE_GROUP_HEARTBEAT,
+    STREAMS_GROUP_HEARTBEAT,
+    SYNC_GROUP,
+)
 
 from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
@@ -27,9 +35,10 @@ from .embedded import Partition
 from .group_fold import GroupFold, Json, replaced_by
 from .owners import Listeners
 from .rebalance_model import Rebalance
+from .tasks import tasks_of
 
-BEATS: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)
-"""The heartbeats whose answers tell a member its partitions."""
+BEATS: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT)
+"""The heartbeats whose answers tell a member its partitions or tasks."""
 ASKED: Final = (JOIN_GROUP, SYNC_GROUP, *BEATS)
 SIGNS_OF_LIFE: Final = (HEARTBEAT, OFFSET_COMMIT, *BEATS)
 """The requests by which a member whose connection ended shows that it has another one. Not every heartbeat has a row (`net.repeat`)."""
@@ -196,8 +205,10 @@ class Rebalances(RowReader):
         self._strangers.pop(group.name, None)
 
     def _beaten(self, group: GroupFold, message: Json, at: int) -> None:
-        """Note the answer to a heartbeat of a consumer or share group, which has the member's assignment if that changed."""
+        """Note the answer to a heartbeat of a consumer, share or streams group, which has the member's assignment if that changed."""
         told, member = message.get("assignment"), message.get("member_id")
+        if member and message.get("active_tasks") is not None:
+            group.may_have(member, tasks_of(message["active_tasks"]), at, tasks_of(message.get("standby_tasks")))
         if told is not None and member:
             topics = [(self._names.get(each["topic_id"], each["topic_id"]), each["partitions"]) for each in told["topic_partitions"]]
             group.may_have(member, frozenset((topic, number) for topic, numbers in topics for number in numbers), at)

@@ -5,26 +5,26 @@ rest ends it. In a classic group members join, and the join phase ends with a le
 plan differs from the previous one. A consumer group (KIP-848) has no plan on the wire: its epoch rises, answers to heartbeats tell each
 member what to give up (`revoking`), and the member confirms that and reaches the epoch (`reconciled`). A partition moves when an answer
 gives it to another member. In a share group (KIP-932), where several members may have a partition, it moves when one member got it and
-another lost it. If one heartbeat does all of that, the group never leaves its state of rest, and only the new epoch shows a
-rebalance, which took no time. A partition whose owner lost it before the next owner received it has a gap. The gap counts to the rebalance
-in which the partition was lost, or else to the next one.
+another lost it. In a streams group (KIP-1071) active tasks count as partitions. If one heartbeat does all of that, the group never leaves
+its state of rest, and only the new epoch shows a rebalance, which took no time. A partition whose owner lost it before the next owner
+received it has a gap. The gap counts to the rebalance in which the partition was lost, or else to the next one.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 
 from ..journal.rows import MemberRow, MovedRow
 from ..journal.whose import bytes_of
 from .embedded import Claim, Partition, Partitions, claim_of, told_of
-from .owners import Listeners, Ownership
+from .owners import NOTHING, Listeners, Ownership
 from .processes import Processes
-from .rebalance_model import AT_REST, JOINED, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance
+from .rebalance_model import AT_REST, OF_CLASSIC, OF_COORDINATOR, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance
 from .shared_holders import SharedHolders
+from .tasks import Standbys
 
 Json = Mapping[str, Any]
 """A row or message as a dict of its JSON."""
@@ -44,7 +44,6 @@ REMEMBERED: Final = 1_000
 """The most partitions without an owner whose last owner is kept."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
 SILENCE: Final = Listeners()
-JOINS: Final = re.compile(r"(?:static )?member .*? joined\b")
 
 
 def replaced_by(member: str, reason: str) -> str:
@@ -54,12 +53,6 @@ def replaced_by(member: str, reason: str) -> str:
     return before if mark else reason.removeprefix("undone: ").removesuffix(" could not be stored")
 
 
-def _is_first_join(row: MovedRow) -> bool:
-    """Return whether a member joined an empty group, by the cause of the row or, in a journal without causes, by its sentence."""
-    joined = row.cause == JOINED or (row.cause is None and JOINS.match(row.reason) is not None)
-    return joined and row.before in ("", EMPTY) and row.after != COMPLETING_REBALANCE
-
-
 class GroupFold:
     """The state of one group after the last row that was read.
 
@@ -67,15 +60,15 @@ class GroupFold:
     `leader` is a member id, `epoch` the generation and `moved_because` the cause of the last move, and `protocol` the last one chosen.
     `rebalance` is the current one, `last` the one that ended last, and `generation` the newest. `lost` has gaps since the last rebalance,
     which count to the next one. `arrived` maps members of a consumer group that reached a target since then, and owe nothing, to the time;
-    `given` has their partitions by the last answer. `ownership` says which member owns what, and `processes` which process a member is.
-    `whole` says whether the rows show the group from its begin (None: no row has said it). A log may follow many thousand groups, so a
-    group at rest has few objects.
+    `given` has their partitions by the last answer, and `standbys` their standby tasks in a streams group. `ownership` says which member
+    owns what, and `processes` which process a member is. `whole` says whether the rows show the group from its begin (None: no row has said
+    it). A log may follow many thousand groups, so a group at rest has few objects.
     """
 
     __slots__ = (
         "_assigned", "_holders", "_joined", "_listeners", "_number", "_ownership", "_size_before", "_stored", "_traced", "arrived", "epoch",
         "generation", "given", "last", "leader", "lost", "members", "moved_because", "name", "processes", "protocol", "protocol_type",
-        "rebalance", "shared", "since", "size", "state", "whole",
+        "rebalance", "shared", "since", "size", "standbys", "state", "whole",
     )  # fmt: skip
 
     def __init__(self, name: str, listeners: Listeners = SILENCE) -> None:
@@ -94,6 +87,7 @@ class GroupFold:
         self.lost: list[Gap] = []
         self.arrived: dict[str, int] = {}
         self.given: dict[str, Partitions] = {}
+        self.standbys: Standbys | None = None  # `standbys` is None until a member has a standby task.
         self.processes = Processes()
         self.whole: bool | None = None
         self._listeners = listeners
@@ -164,7 +158,7 @@ class GroupFold:
             self._traced = True
         # A consumer group is written to the log with each change, a classic group when it becomes stable or empty
         # (core.groups.classic.storage).
-        if after in AT_REST or (cause == LEFT and before in (ASSIGNING, RECONCILING)):
+        if after in AT_REST or (cause == LEFT and before in OF_COORDINATOR):
             self._stored = tuple(self.members)
 
     def spend(self, at: int) -> None:
@@ -196,7 +190,7 @@ class GroupFold:
             members_before=0 if self._size_before is None and row.before in ("", EMPTY) else self._size_before,
             had=(self._assigned or {}) if row.after in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
             had_known=self._assigned is not None or row.after not in OF_CLASSIC,
-            first_join=_is_first_join(row),
+            first_join=Rebalance.is_first(row),
         )  # fmt: skip
 
     def _generation_before(self, row: MovedRow) -> int:
@@ -247,13 +241,13 @@ class GroupFold:
                 self.processes.comes(member, None)
             yield from self._given(member, told.assigned)
 
-    def _given(self, member: str, partitions: Partitions) -> Iterator[Move]:
-        """Yield a `Move` for each of the member's new partitions that another member had before."""
+    def _given(self, member: str, partitions: Partitions, stood_by: Partitions = NOTHING) -> Iterator[Move]:
+        """Yield a `Move` for each of the member's new partitions that another member had before. `stood_by` has its standby tasks."""
         holder = Holder(member, self.processes.of(member))
         for partition in sorted(partitions):
             before = self._holders.get(partition, holder)
             if before.member != member:
-                yield Move(partition, before, holder)
+                yield Move(partition, before, holder, partition in stood_by)
             self._holders[partition] = holder
 
     def member(self, row: MemberRow) -> None:
@@ -269,11 +263,12 @@ class GroupFold:
             member = replaced_by(member, row.reason)
         self._on_the_way(member, what, row.t)
         if what in GONE:
-            had = self.given.pop(member, frozenset())
+            had = self.given.pop(member, NOTHING)
+            self._stands_by(member, NOTHING, row.t)
             if self.shared is not None and had:
-                self._exchanged(member, had, frozenset())
+                self._exchanged(member, had, NOTHING)
             self.processes.hangs_up(member)
-            self._loses(member, frozenset(), row.t, self.rebalance)
+            self._loses(member, NOTHING, row.t, self.rebalance)
 
     def _comes(self, row: MemberRow, before: str | None) -> None:
         """Add a new member, or a member whose new id replaces `before` and inherits the old id's assignment and leadership."""
@@ -404,12 +399,13 @@ class GroupFold:
         if member in self.processes:
             self.processes.comes(member, None)
         self.given.pop(member, None)
-        self._loses(member, frozenset(), at, self.rebalance)
+        self._stands_by(member, NOTHING, at)
+        self._loses(member, NOTHING, at, self.rebalance)
 
-    def may_have(self, member: str, partitions: Partitions, at: int) -> None:
-        """Note that a member received an answer to its heartbeat: from now on it owns exactly the partitions assigned there. An answer
-        that ends a rebalance comes after its end."""
-        had, now = self.given.get(member, frozenset()), self.rebalance or self.last
+    def may_have(self, member: str, partitions: Partitions, at: int, standbys: Partitions = NOTHING) -> None:
+        """Note that a member received an answer to its heartbeat: from now on it owns exactly the partitions assigned there, and has
+        exactly these standby tasks. An answer that ends a rebalance comes after its end."""
+        had, now, stood_by = self.given.get(member, NOTHING), self.rebalance or self.last, self._stands_by(member, standbys, at)
         self.given[member] = partitions
         if now is not None:
             arrival = now.arrivals.setdefault(member, Arrival())
@@ -421,8 +417,14 @@ class GroupFold:
                 self._exchanged(member, had, partitions)
             else:
                 now.moves_known = now.moves_known and (self._traced or self._holders.keys() >= partitions - had)
-                now.reassigned += self._given(member, partitions - had)
+                now.reassigned += self._given(member, partitions - had, stood_by)
         self._loses(member, partitions, at, now)
+
+    def _stands_by(self, member: str, tasks: Partitions, at: int) -> Partitions:
+        """Note that a member of a streams group has exactly these standby tasks from now on, and return the former ones."""
+        if self.standbys is None and tasks:
+            self.standbys = Standbys(self._listeners.stands)
+        return NOTHING if self.standbys is None else self.standbys.changes(member, tasks, at)
 
     def _exchanged(self, member: str, had: Partitions, has: Partitions) -> None:
         """Note that a member of a share group lost and got partitions, which may complete moves."""
@@ -437,7 +439,7 @@ class GroupFold:
         """Note that the connection by which a member has joined ended. The member's session still runs."""
         self.processes.hangs_up(member)
         if self._ownership is not None:
-            self._counted(self.ownership.owns(member, frozenset(), at, hung_up=True), self.rebalance)
+            self._counted(self.ownership.owns(member, NOTHING, at, hung_up=True), self.rebalance)
 
     def speaks_again(self, member: str, at: int) -> None:
         """Note a heartbeat or commit of a member whose connection had ended, by another one. It owns what nobody else got meanwhile."""

@@ -44,10 +44,11 @@ class Span:
 
 class Listeners(NamedTuple):
     """The functions that are called with the history of a group: `changed` after each change of ownership, and `spans` with each span
-    that begins, whose end is set later."""
+    that begins, whose end is set later. `stands` is called when a member of a streams group has other standby tasks."""
 
     changed: Changed | None = None
     spans: Callable[[Span], None] | None = None
+    stands: Changed | None = None
 
 
 class Ownership:

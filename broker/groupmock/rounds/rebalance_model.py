@@ -3,7 +3,8 @@
 All times are those of journal rows: ns since the header's `epoch_ns`. Members are represented by their ids, and states have Kafka's names.
 A rebalance of a classic group lasts from the first PreparingRebalance to the next Stable, Empty or Dead. A rebalance of a consumer group
 (KIP-848) lasts from a new group epoch, which is its generation here, until every member is at that epoch. In between the group is in
-Assigning and Reconciling, or in neither if one heartbeat did it all.
+Assigning and Reconciling, or in neither if one heartbeat did it all. A rebalance of a streams group (KIP-1071) also lasts while topics keep
+the group in NotReady.
 """
 
 from __future__ import annotations
@@ -13,16 +14,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+from groupmock_codec.group_states import (
+    ASSIGNING,
+    COMPLETING_REBALANCE,
+    EMPTY,
+    NOT_READY,
+    PREPARING_REBALANCE,
+    RECONCILING,
+    STABLE,
+)
 from groupmock_codec.units import NS_PER_MS
 
+from ..journal.rows import MovedRow
 from .embedded import Claim, Instruction, Partition, Partitions
 
 OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
-UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
+OF_COORDINATOR: Final = (NOT_READY, ASSIGNING, RECONCILING)
+UNDER_WAY: Final = (*OF_CLASSIC, *OF_COORDINATOR)
 AT_REST: Final = (EMPTY, STABLE)
 JOINED: Final = "member_joined"
 """The cause of a rebalance that began because a member joined."""
+_JOINS: Final = re.compile(r"(?:static )?member .*? joined\b")
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
@@ -111,11 +123,13 @@ class Holder(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A partition that was assigned to another member than before, which may be the same process under a new member id."""
+    """A partition that was assigned to another member than before, which may be the same process under a new member id. `stood_by`: it is a
+    task for which the new member stood by."""
 
     partition: Partition
     before: Holder
     after: Holder
+    stood_by: bool = False
 
 
 @dataclass(slots=True)
@@ -215,6 +229,12 @@ class Rebalance:
     had_known: bool = True
     moves_known: bool = True
     first_join: bool = False
+
+    @staticmethod
+    def is_first(row: MovedRow) -> bool:
+        """Return whether a member joined an empty group, by the cause of the row or, in a journal without causes, by its sentence."""
+        joined = row.cause == JOINED or (row.cause is None and _JOINS.match(row.reason) is not None)
+        return joined and row.before in ("", EMPTY) and row.after != COMPLETING_REBALANCE
 
     @property
     def moves(self) -> list[Move]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, PREPARING_REBALANCE, RECONCILING, STABLE
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, NOT_READY, PREPARING_REBALANCE, RECONCILING, STABLE
 from groupmock_codec.units import NS_PER_MS
 
 from ..journal.rows import MemberRow, MovedRow
@@ -82,6 +82,8 @@ def _awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now
         return [_assignments(rebalance, people, now, known)]
     if fold.state == ASSIGNING:
         return ["a heartbeat that has the target computed"]
+    if fold.state == NOT_READY:
+        return ["topics that go with the topology, and a heartbeat after that"]
     if fold.state == RECONCILING:
         return list(_given_up(fold, rebalance, people, now))
     return []

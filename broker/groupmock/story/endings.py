@@ -37,7 +37,7 @@ class Endings:
     def add(self, person: Person, row: CloseRow) -> None:
         how = "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
         session = f" ({person.session_ms} ms)" if person.session_ms else ""
-        waits = f"the group keeps its partitions until its session expires{session}"
+        waits = f"the group keeps its {person.owned_kind} until its session expires{session}"
         self._open[person.member_id] = Ended(row.t, f"{person.name}'s connection ends ({how})", waits, row.by == "client")
 
     def back(self, member_id: str) -> Iterator[Line]:

@@ -13,6 +13,7 @@ from ..journal.rows import CloseRow, MemberRow, ReplyRow
 from ..journal.whose import field
 from ..rounds import Partition
 from ..rounds.embedded import Partitions
+from ..rounds.tasks import is_task
 from .asked import COMMITS, Asked
 from .exchanged import ASKED, TopicNames, items, number, said
 from .people import Person
@@ -161,7 +162,8 @@ class Evidence:
             for each in self.readings.get(partition, ()):
                 if each.member == member and each.until is None:
                     each.until = at
-        for partition in after - before if len(self.assigned) < PARTITIONS else ():
+        # A member fetches the partitions that its tasks read, and no tasks.
+        for partition in after - before if len(self.assigned) < PARTITIONS and not any(map(is_task, after)) else ():
             self.assigned[member, partition] = at, self.fetches.get(client_id, 0)
         if after:
             self._last_owned.pop(member, None)
@@ -169,6 +171,8 @@ class Evidence:
             self._last_owned[member] = before
 
     def _gives_up(self, member: str, client_id: str | None, partition: Partition, at: int) -> None:
+        if is_task(partition):
+            return
         since, fetches = self.assigned.pop((member, partition), (at, 0))
         if len(self._unread) < KEPT and not self._has_read(member, partition):
             last = Unread(partition, since, at, self.fetches.get(client_id, 0) - fetches)

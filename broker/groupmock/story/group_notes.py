@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from . import record_lines, start_offset_lines
+from . import record_lines, start_offset_lines, task_lines
 from .committed import EXPIRED, OF_TRANSACTION, REMOVED
 from .offset_lines import offset_gone, transaction_ended
 
@@ -24,4 +24,5 @@ LINES_OF: Final[dict[str, Callable[[Tale, NoteRow], Iterator[Line]]]] = {
     start_offset_lines.INITIALIZED: start_offset_lines.initialized,
     start_offset_lines.ALTERED: start_offset_lines.altered,
     start_offset_lines.DELETED: start_offset_lines.deleted,
+    task_lines.CREATED: task_lines.created,
 }

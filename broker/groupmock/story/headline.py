@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 
-from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE
+from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, EMPTY, NOT_READY, PREPARING_REBALANCE
 from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 from ..journal.read import UnknownRow
 from ..journal.rows import ClientRow, CommandRow, MemberRow, Row
 from ..rounds import Gap, GroupFold, Partition, Rebalance, Rebalances
 from ..rounds.rebalance_model import JOINED
+from ..rounds.tasks import is_task
 from .words import NAMED, count, named, partitions_text, rebalances_text, text
 
 NOTABLE: Final = NS_PER_S // 2
@@ -34,6 +35,16 @@ LISTED: Final = 16
 """At most this many partitions are named; more are counted."""
 
 
+class Unit(NamedTuple):
+    """The words for what the members of a group own: its name, what they do with it, and how it is if nobody does."""
+
+    noun: str
+    done: str
+    undone: str
+
+
+PARTITION: Final = Unit("partition", "read", "unread")
+OF_TASKS: Final = Unit("task", "processed", "unprocessed")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -256,8 +267,9 @@ class Headlines:
         told = rebalances_text(first_joins, rebalances)
         lasted = f"{told[0].upper()}{told[1:]} in {_lasted(self._now - (self._begin or 0))}{part}"
         moves = costs.moved(fold)
-        none = ", no partition moved" if moves == 0 and rebalances and fold.rebalance is None else ""
-        moved = f", {count(moves, 'partition')} moved" if moves else none
+        unit = OF_TASKS if fold.protocol_type == "streams" else PARTITION
+        none = f", no {unit.noun} moved" if moves == 0 and rebalances and fold.rebalance is None else ""
+        moved = f", {count(moves, unit.noun)} moved" if moves else none
         hangs = self._hangs(fold)
         yield f"{lasted}{moved}{'' if dear or hangs else _who(costs)}."
         if hangs:
@@ -266,13 +278,13 @@ class Headlines:
         yield from (self._dear(costs, each) for each in sorted(dear[:shown], key=lambda each: each.reason.at))
         if dear[shown:]:
             times = _times(each.reason.at for each in dear[shown:])
-            yield f"Partitions were unread {count(len(dear[shown:]), 'more time')}: from {times}."
+            yield f"{unit.noun.title()}s were {unit.undone} {count(len(dear[shown:]), 'more time')}: from {times}."
         longest = max((each.longest for each in events), default=0)
         if longest >= NS_PER_MS:
-            none = "" if dear or hangs else f"Nothing was unread for longer than {_lasted(longest)}. "
-            yield f"{none}In all, {total / NS_PER_S:.1f} partition-seconds were unread."
+            none = "" if dear or hangs else f"Nothing was {unit.undone} for longer than {_lasted(longest)}. "
+            yield f"{none}In all, {total / NS_PER_S:.1f} {unit.noun}-seconds were {unit.undone}."
         elif not hangs:
-            yield "Nothing was unread."
+            yield f"Nothing was {unit.undone}."
 
     def _hangs(self, fold: GroupFold) -> str:
         """Say whom a rebalance awaits that has not ended for long, or return ""."""
@@ -285,6 +297,8 @@ class Headlines:
             awaited = f"JoinGroup of {named(missing)}" if missing else "members that join"
         elif fold.state == COMPLETING_REBALANCE:
             awaited = f"SyncGroup of its leader {text(process(now.leader))}" if now.leader else "SyncGroup of its leader"
+        elif fold.state == NOT_READY:
+            awaited = "the topics of its topology"
         else:
             late = sorted({process(each) for each in fold.members if fold.arrived.get(each, -1) < began})
             awaited = f"heartbeats of {named(late)}" if late else "a heartbeat"
@@ -294,11 +308,11 @@ class Headlines:
         reason, cost, rebalance = event
         if rebalance is not None and not reason.pale and _lasted_alike(cost, rebalance):
             cost, rebalance = cost.with_more(rebalance), None  # The same time without an owner is told once.
-        further = "" if rebalance is None or rebalance.longest < NOTABLE else f"; the rebalance also left {_unread(rebalance, ' unread')}"
+        further = "" if rebalance is None or rebalance.longest < NOTABLE else f"; the rebalance also left {_unread(rebalance, left=True)}"
         if not reason.process:
             trigger = _trigger(costs, reason)
             if trigger and not cost.open:
-                return f"{trigger} at {_at(reason.at)}; the rebalance left {_unread(cost, ' unread')}."
+                return f"{trigger} at {_at(reason.at)}; the rebalance left {_unread(cost, left=True)}."
             began = f"The rebalance that began at {_at(reason.at)} ({text(reason.cause.replace('_', ' ') or 'cause unknown')})"
             return f"{f'{trigger} at {_at(reason.at)};' if trigger else f'{began}:'} {_unread(cost)}."
         name = text(reason.process)
@@ -308,7 +322,8 @@ class Headlines:
         if killed is not None and 0 <= reason.at - killed <= NS_PER_S:
             how = f"{name} was killed at {_at(killed)}"
         else:
-            how = f"{name}'s connection ended at {_at(reason.at)} without LeaveGroup"
+            leaving = "and it had not left" if _unit(cost) is OF_TASKS else "without LeaveGroup"
+            how = f"{name}'s connection ended at {_at(reason.at)} {leaving}"
         return f"{how}; {_unread(cost)}{_until(costs.removed.get((reason.process, cost.lapsed or -1)), cost)}{further}."
 
 
@@ -319,14 +334,19 @@ def _remember(kept: dict[K, V], key: K, value: V) -> None:
     kept[key] = value
 
 
-def _unread(cost: Cost, how: str = "") -> str:
-    """Say which partitions were unread and for how long, as a sentence, or after `how` as its object."""
-    number = len(cost.partitions)
+def _unit(cost: Cost) -> Unit:
+    return OF_TASKS if any(map(is_task, cost.partitions)) else PARTITION
+
+
+def _unread(cost: Cost, left: bool = False) -> str:
+    """Say which partitions were unread and for how long, as a sentence, or after "the rebalance left" as its object."""
+    number, unit = len(cost.partitions), _unit(cost)
     more = " or more" if number >= KEPT else ""
-    where = partitions_text(cost.partitions) if number <= LISTED else f"{number} partitions{more}"
-    if cost.open and not how:
-        return f"nobody has read {where} since, for {_longest(cost)}"
-    return f"{where}{how or (' was unread' if number == 1 else ' were unread')} for {_longest(cost)}"
+    where = partitions_text(cost.partitions) if number <= LISTED else f"{number} {unit.noun}s{more}"
+    if cost.open and not left:
+        return f"nobody has {unit.done} {where} since, for {_longest(cost)}"
+    verb = "" if left else " was" if number == 1 else " were"
+    return f"{where}{verb} {unit.undone} for {_longest(cost)}"
 
 
 def _lasted_alike(one: Cost, other: Cost) -> bool:

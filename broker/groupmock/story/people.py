@@ -14,18 +14,21 @@ from .words import listed, member_text, text
 GONE: Final = 1000
 """At most this many former members are remembered."""
 NOBODY: Final = "a client that is no member"
+READS: Final = "reads"
+"""The verb for a member of a streams group, whose topology reads topics to which nobody subscribes."""
 NO_TOPICS: Final[frozenset[str]] = frozenset()
 """The empty set that all members without known topics share, because each `frozenset()` call could make an object."""
 
 
 class Person:
-    """A member of a group as the story knows it. `topics` and `regex` (KIP-848) are its subscription, and `offers` its assignors.
+    """A member of a group as the story knows it. `topics` and `regex` (KIP-848) are its subscription, or `topics` those that its topology
+    reads (KIP-1071), as `verb` says. `offers` are its assignors.
     `connection` is the last one that it used, which ended at `closed`. It became a member at `came`, and its last request came at `heard`
     (all in ns). `synced` is the generation of its last SyncGroup."""
 
     __slots__ = (
         "came", "client_id", "closed", "connection", "heard", "instance", "member_id", "name", "offers", "rebalance_ms", "regex",
-        "session_ms", "synced", "topics",
+        "session_ms", "synced", "topics", "verb",
     )  # fmt: skip
 
     def __init__(self, member_id: str, client_id: str | None, instance: str | None) -> None:
@@ -34,6 +37,7 @@ class Person:
         self.instance = instance
         self.name = member_text(member_id, instance or client_id)
         self.topics = NO_TOPICS
+        self.verb = "subscribes to"
         self.regex: str | None = None
         self.offers: Sequence[str] = ()
         self.session_ms: int | None = None
@@ -69,6 +73,13 @@ class Person:
         self.topics = frozenset(topics) if topics is not None else self.topics
         self.regex = (regex or None) if regex is not None else self.regex
         self.rebalance_ms = timeout if isinstance(timeout, int) and timeout >= 0 else self.rebalance_ms
+        if (topology := field(beat, "topology")) is not None:
+            self.verb = READS
+            self.topics = frozenset(str(name) for each in items(topology, "subtopologies") for name in items(each, "source_topics"))
+
+    @property
+    def owned_kind(self) -> str:
+        return "tasks" if self.verb == READS else "partitions"
 
     @property
     def subscription(self) -> str:
@@ -81,7 +92,7 @@ class Person:
     def wishes(self) -> str:
         """Return a description of the settings with which the member joins."""
         static = f" (static id, client {text(self.client_id or 'without a name')})" if self.instance is not None else ""
-        return f"{static}, subscribes to {self.subscription}" if self.subscription else static
+        return f"{static}, {self.verb} {self.subscription}" if self.subscription else static
 
 
 class People:
@@ -138,7 +149,7 @@ class People:
         leaves = (field(beat, "member_epoch") or 0) < 0
         if person is None or leaves or person.subscription == before:
             return None
-        return f"{person.name} subscribes to {person.subscription or 'nothing'}" + (f", before: {before}" if before else "")
+        return f"{person.name} {person.verb} {person.subscription or 'nothing'}" + (f", before: {before}" if before else "")
 
     def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
         """Add the member of an `added` or `replaced` row. `first` is the open JoinGroup of a member that had no id; `client_id` is its

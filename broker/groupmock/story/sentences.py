@@ -121,7 +121,7 @@ def member_did(row: MemberRow) -> str:
         return f"joins{static}"
     if row.what == "removed":
         return f"is gone: {how_gone(row)}"
-    if row.what in TOWARDS_TARGET:
+    if row.what in TOWARDS_TARGET or row.reason.endswith(OF_STREAMS):
         return shortened(row.reason.removeprefix(f"member {row.member_id} "))
     told = DID.get(row.what, f"{text(row.what)}: ")
     return f"{told}{shortened(row.reason)}" if told.endswith(": ") else told
@@ -141,6 +141,8 @@ def how_gone(row: MemberRow) -> str:
 
 TOWARDS_TARGET: Final = frozenset(("revoking", "reconciled", "away", "fenced"))
 """Kinds of member rows in consumer groups whose reasons name the partitions concerned."""
+OF_STREAMS: Final = " changed what the coordinator knows of it"
+"""The end of a reason that only members of streams groups have, who subscribe to nothing."""
 DID: Final = {
     "reserved": "asked to join and is told to come back with this id",
     "updated": "joins again with another subscription or other protocols",

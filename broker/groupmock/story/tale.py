@@ -27,7 +27,7 @@ from ..journal.whose import asks_again, field
 from ..rounds import GroupFold, Listeners, Partition, Rebalance
 from ..rounds.embedded import Partitions
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
-from . import offset_lines, record_lines
+from . import offset_lines, record_lines, task_lines
 from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
 from .begun import Begun
@@ -57,7 +57,7 @@ TAKEN_OVER: Final = "instance_taken_over"
 SILENT: Final = re.compile(r" expired after (\d+) ms$")
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Errors that are not mentioned, because every dynamic member meets them with its first JoinGroup (KIP-394)."""
-BEATS: Final = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat")
+BEATS: Final = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", task_lines.BEAT)
 HEARS: Final = "REBALANCE_IN_PROGRESS"
 NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
 """Requests that do not change the group, so that it is not mentioned if their answers are lost."""
@@ -73,6 +73,7 @@ class Tale:
         self.tally = Tally()
         self.committed = Committed()
         self.releases = Releases()
+        self.tasks = task_lines.Tasks()
         self.names = names
         self.reading = Reading(names, open_on)
         self.owners: dict[Partition, str] = {}
@@ -305,6 +306,7 @@ class Tale:
         asked.handled(self, at, order)
         if asked.api == "JoinGroup" or (asked.api in BEATS and field(asked.message, "member_epoch") == 0):
             self._joining = asked
+            self.tasks.joins(asked.message)
 
     def reads(self, row: RequestRow) -> Iterator[Line]:
         """Describe the partitions that a member begins to read with a Fetch of its client. The Fetch and not its answer is used, because
@@ -436,6 +438,7 @@ _TELL: Final = {
     "Fetch": offset_lines.fetched,
     "ListOffsets": offset_lines.looked_up,
     "Metadata": offset_lines.topics,
+    task_lines.BEAT: task_lines.answered,
     "ShareFetch": record_lines.refused,
     "ShareAcknowledge": record_lines.refused,
 }

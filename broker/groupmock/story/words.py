@@ -11,6 +11,7 @@ from typing import Any, Final
 from groupmock_codec.units import NS_PER_S
 
 from ..rounds import Partition, short_name
+from ..rounds.tasks import is_task, place_name
 from ..text.printable import printable
 
 LONGEST: Final = 60
@@ -82,9 +83,11 @@ def named(names: Iterable[str]) -> str:
 
 
 def partitions_text(partitions: Iterable[Partition]) -> str:
-    """Return partitions in the form "orders/0-3,7 bills/0", or "" for none."""
-    spans = []
-    for topic, each in groupby(sorted(partitions), key=lambda partition: partition[0]):
+    """Return partitions in the form "orders/0-3,7 bills/0", tasks of a streams group in the form "0_1, 1_2", or "" for none."""
+    found, spans = sorted(partitions), []
+    if found and is_task(found[0]):
+        return listed([text(place_name(*each)) for each in found])
+    for topic, each in groupby(found, key=lambda partition: partition[0]):
         ranges = list(_ranges([number for _, number in each]))
         shown = ",".join(ranges[:MOST]) + (f",... ({len(ranges) - MOST} more spans)" if len(ranges) > MOST else "")
         spans.append(f"{text(topic)}/{shown}")

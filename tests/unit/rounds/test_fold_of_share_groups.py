@@ -8,7 +8,7 @@ from share_wire import ShareWire, id_of, worked
 
 from groupmock.journal.read import read
 from groupmock.rounds import JOINT, Rebalance, Span, ownership_maps, rebalances
-from groupmock.rounds.rebalance_model import Holder
+from groupmock.rounds.rebalance_model import Holder, Move
 from groupmock.rounds.shared_holders import SharedHolders
 
 T0, T1 = ("t", 0), ("t", 1)
@@ -51,9 +51,9 @@ def test_a_partition_moves_once_whichever_half_comes_first() -> None:
     both = frozenset((T0, T1))
     assert list(holders.changes(1, anna, none, both)) == []
     assert list(holders.changes(2, ben, none, frozenset((T1,)))) == []
-    assert list(holders.changes(2, anna, both, frozenset((T0,)))) == [(T1, anna, ben)]
+    assert list(holders.changes(2, anna, both, frozenset((T0,)))) == [Move(T1, anna, ben)]
     assert list(holders.changes(3, cleo, none, frozenset((T0,)))) == []
     assert list(holders.changes(4, anna, frozenset((T0,)), none)) == [], "what cleo got in an earlier rebalance is no move"
-    assert list(holders.changes(4, ben, frozenset((T1,)), both)) == [(T0, anna, ben)]
+    assert list(holders.changes(4, ben, frozenset((T1,)), both)) == [Move(T0, anna, ben)]
     assert list(holders.changes(5, ben, both, none)) == []
     assert list(holders.changes(6, ben, none, both)) == [], "ben himself had them last"

@@ -288,6 +288,7 @@ def record_changed(member_id: str) -> Why:
     return Why("member_changed", f"member {member_id} changed what the coordinator knows of it")
 
 
+USED_TOPICS_CHANGED: Final = Why("topics_changed", "a topic that the topology uses has come, grown or gone")
 SETTINGS_CHANGED: Final = Why("settings_changed", "the group's number of standbys or its rack-aware tags have changed")
 TOPOLOGY_READY: Final = Why("topics_changed", "the topology goes with the topics now")
 

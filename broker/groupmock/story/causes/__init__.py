@@ -16,12 +16,13 @@ from .commits import commit_after_revoke, commits_in_wrong_order, nobody_commits
 from .fetches import begins_at_the_end, never_fetched, open_transaction
 from .members import closed_without_leaving, polls_too_slowly, static_id_twice
 from .rights import lacks_a_right
+from .topologies import another_topology, application_ended, topics_keep_tasks_away
 
 Cause = Callable[[Case], Iterator[Likely]]
 CAUSES: Final[tuple[Cause, ...]] = (
-    lacks_a_right, static_id_twice, polls_too_slowly, closed_without_leaving, commit_after_revoke, uncommitted_work_handed_over,
-    commits_in_wrong_order, begins_at_the_end, assignors_without_a_common_name, several_services, unknown_topic, open_transaction,
-    never_fetched, nobody_commits,
+    lacks_a_right, topics_keep_tasks_away, another_topology, application_ended, static_id_twice, polls_too_slowly, closed_without_leaving,
+    commit_after_revoke, uncommitted_work_handed_over, commits_in_wrong_order, begins_at_the_end, assignors_without_a_common_name,
+    several_services, unknown_topic, open_transaction, never_fetched, nobody_commits,
 )  # fmt: skip
 MOST: Final = 3
 """At most this many likely causes are told of one group, the first of each kind."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...rounds.embedded import Partitions
+from ...rounds.tasks import is_task
 from ..evidence import Gone
 from ..people import Person
 from ..words import partitions_text, text
@@ -93,7 +95,7 @@ def closed_without_leaving(case: Case) -> Iterator[Likely]:
     for gone in case.evidence.gone.values():
         ended = case.evidence.hung_up.get(gone.person.member_id)
         if ended is not None and gone.closed == ended and gone.cause == EXPIRED and not gone.ordered and gone.owned:
-            yield _unread(gone.person, ended, f"nobody read {partitions_text(gone.owned)} until", f"expired {at(gone.at)}")
+            yield _unread(gone.person, ended, gone.owned, "", f"expired {at(gone.at)}")
     others = any(each.closed is None for each in case.here)
     for person in case.here:
         ended = case.evidence.hung_up.get(person.member_id)
@@ -101,10 +103,14 @@ def closed_without_leaving(case: Case) -> Iterator[Likely]:
         if ended is None or person.closed != ended or case.now - ended < SOON or not owned:
             continue
         if person.instance is None or others:  # A static member does not leave when it is closed, because it is to come back.
-            yield _unread(person, ended, f"nobody reads {partitions_text(owned)} until", "expires")
+            yield _unread(person, ended, owned, "s", "expires")
 
 
-def _unread(person: Person, ended: int, unread: str, until: str) -> Likely:
+def _unread(person: Person, ended: int, owned: Partitions, tense: str, until: str) -> Likely:
     session = f"its session ({person.session_ms} ms)" if person.session_ms else "its session"
-    said = f"{person.name}'s connection ended {at(ended)} without LeaveGroup: {unread} {session} {until}"
+    if any(map(is_task, owned)):
+        how, what = "and it had not left", f"nobody {'processes' if tense else 'processed'}"
+    else:
+        how, what = "without LeaveGroup", f"nobody read{tense}"
+    said = f"{person.name}'s connection ended {at(ended)} {how}: {what} {partitions_text(owned)} until {session} {until}"
     return Likely(said, frozenset((person.member_id,)))

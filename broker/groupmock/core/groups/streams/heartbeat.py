@@ -146,7 +146,7 @@ def answer(
 def _called_for(group: Group, terms: Terms, prospect: Prospect) -> Why | None:
     """Return the cause of a new target that is not the member's own, or None (ST-33)."""
     if prospect.topics != group.topics:
-        return causes.TOPICS_CHANGED
+        return causes.USED_TOPICS_CHANGED
     if (prospect.configured.status is None) != group.is_ready:
         return causes.TOPOLOGY_READY
     if group.configured is not None and (terms.standbys, terms.tags) != (group.standbys, group.wanted_tags):
