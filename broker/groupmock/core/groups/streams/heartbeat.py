@@ -184,8 +184,9 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroup
     raised = endpoints.moves(turn, beat, admitted.endpoint_before, member.endpoint) or (changed and member.endpoint is not None)
     if raised and not moment.made:
         group.raise_endpoint_epoch()
-    if moment.made:
-        member.offsets = member.end_offsets = {}  # Kafka keeps them beside the log, with a group that is not yet the one in the log.
+    if moment.made or admitted.replaced == member.member_id:
+        # Kafka keeps them beside the log: with a group that is not yet the one in the log, or under an id that the log then removes.
+        member.offsets = member.end_offsets = {}
     timing.renew(turn, group, member, terms.timing.session_ms)
     if moment.bumped or group.state != group.present():
         settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)

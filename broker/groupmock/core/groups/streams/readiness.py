@@ -45,13 +45,13 @@ class Prospect(NamedTuple):
 def examine(group: Group | None, topics: Topics, sent: Topology | None) -> Prospect:
     """Return what the group's topology, or else the one that was sent, makes of the present topics, without changing the group. Raises
     Refused, also if another topology was sent than the group has (ST-71, ST-72)."""
+    if sent is not None and sent.epoch < 0:
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     own = None if group is None else group.topology
     if own is not None and sent is not None and sent.epoch >= own.epoch and sent != own:
         raise Refused(error_codes.INVALID_REQUEST, "Topology updates are not supported yet.")
     topology = own if own is not None else sent
     assert topology is not None, "a member that joins sends a topology, and others are in groups that have one"
-    if sent is not None and sent.epoch < 0 and own is None:
-        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     if group is not None and group.configured is not None and not group.stale:
         return Prospect(topology, group.required, group.topics, group.configured, is_new=False)
     required = required_topics(topology)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from groupmock_codec.messages import k89_streams_group_describe as k89
 
+from ...java.hash_maps import string_rank
 from ..view import Assignment, GroupView, MemberView, State, offsets_view
 from . import targets
 from .group import NO_TARGET, Group, Member, Sums
@@ -66,34 +67,22 @@ def describe(group: Group) -> k89.DescribedGroup:
 
 
 def _topology(group: Group) -> k89.Topology | None:
-    """Return the topology: sorted and with the decided partition counts if it is ready, else as it was sent (ST-52)."""
+    """Return the topology, sorted: with the decided partition counts and each name once if it is ready, else as it was sent (ST-52)."""
     topology, configured = group.topology, group.configured
     if topology is None or configured is None:
         return None
-    subtopologies = sorted(topology.subtopologies, key=lambda each: each.subtopology_id)
-    if not group.is_ready:
-        sent = [
-            k89.Subtopology(
-                subtopology_id=each.subtopology_id,
-                source_topics=each.source_topics,
-                repartition_sink_topics=each.repartition_sink_topics,
-                state_changelog_topics=[_topic(topic, topic.partitions) for topic in each.state_changelog_topics],
-                repartition_source_topics=[_topic(topic, topic.partitions) for topic in each.repartition_source_topics],
-            )
-            for each in subtopologies
-        ]
-        return k89.Topology(epoch=topology.epoch, subtopologies=sent)
-    decided = [
+    once = dict.fromkeys if group.is_ready else list
+    subtopologies = [
         k89.Subtopology(
             subtopology_id=each.subtopology_id,
-            source_topics=sorted(each.source_topics),
-            repartition_sink_topics=sorted(each.repartition_sink_topics),
+            source_topics=sorted(once(each.source_topics)),
+            repartition_sink_topics=sorted(once(each.repartition_sink_topics)),
             state_changelog_topics=_decided(each.state_changelog_topics, configured.internal),
             repartition_source_topics=_decided(each.repartition_source_topics, configured.internal),
         )
-        for each in subtopologies
+        for each in sorted(topology.subtopologies, key=lambda each: string_rank(each.subtopology_id))
     ]
-    return k89.Topology(epoch=topology.epoch, subtopologies=decided)
+    return k89.Topology(epoch=topology.epoch, subtopologies=subtopologies)
 
 
 def _decided(topics: Iterable[TopicInfo], counts: dict[str, int]) -> list[k89.TopicInfo]:

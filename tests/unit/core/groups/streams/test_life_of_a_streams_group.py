@@ -94,6 +94,34 @@ def test_offsets_of_the_join_that_makes_the_group_are_gone_after_it() -> None:
     assert world.described("g")[0].members[0].task_offsets == []
 
 
+def test_offsets_of_a_static_member_that_returns_with_its_member_id_are_gone() -> None:
+    world = StreamsWorld()
+    world.join(instance_id="i")
+    world.raw(instance_id="i", member_epoch=-2)
+    world.join(instance_id="i", task_offsets=[k88.TaskOffset(subtopology_id="0", partition=1, offset=2)])
+    assert world.described("g")[0].members[0].task_offsets == []
+
+
+def test_a_negative_topology_epoch_is_an_error_in_a_group_too() -> None:
+    """Kafka's code throws before it compares the topology with the group's."""
+    world = StreamsWorld()
+    world.join()
+    for other in (topology(subtopology("0", "t"), epoch=-1), topology(subtopology("0", "u"), epoch=-1)):
+        assert world.refused(world.raw_join("B", other)) == (-1, None)
+    assert world.state() == ("Stable", 2, 2)
+
+
+def test_a_topology_that_is_not_ready_is_described_sorted() -> None:
+    world = StreamsWorld()
+    world.join(of=topology(subtopology("10", "t"), subtopology("1", "t", "missing", sinks=["z", "y"], state=["d", "c"])))
+    (group,) = world.described("g")
+    assert group.topology is not None and group.topology.subtopologies is not None
+    first, second = group.topology.subtopologies
+    assert (first.subtopology_id, first.source_topics, first.repartition_sink_topics) == ("1", ["missing", "t"], ["y", "z"])
+    assert [(each.name, each.partitions) for each in first.state_changelog_topics] == [("c", 0), ("d", 0)]
+    assert second.subtopology_id == "10"
+
+
 def test_leaving_streams_member_is_answered_with_little() -> None:
     world = StreamsWorld()
     world.join()
