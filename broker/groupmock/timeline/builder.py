@@ -62,9 +62,8 @@ OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
 """At most this many members of one LeaveGroup get a mark."""
-ROUTINE: Final = frozenset(
-    ("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge")
-)
+_BEATS: Final = ("Heartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+ROUTINE: Final = frozenset((*_BEATS, "OffsetCommit", "TxnOffsetCommit", "ShareFetch", "ShareAcknowledge"))
 WAITED: Final = frozenset(("over", "released"))
 """Actions of fault rows that say that a request goes on. They get no mark, because the line behind the request shows how long it waited."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))

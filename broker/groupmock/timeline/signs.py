@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, NOT_READY, PREPARING_REBALANCE, RECONCILING, STABLE
 
 from ..rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED
 
@@ -104,20 +104,20 @@ GLYPHS: Final = {
 }  # fmt: skip
 EXPLAINED: Final = {
     "TxnOffsetCommit": "OffsetCommit", "ConsumerGroupHeartbeat": "Heartbeat", "ShareGroupHeartbeat": "Heartbeat",
-    "ShareAcknowledge": "OffsetCommit",
+    "StreamsGroupHeartbeat": "Heartbeat", "ShareAcknowledge": "OffsetCommit",
 }  # fmt: skip
 """Maps an API to the one whose sign it has."""
 LEGEND: Final = {
-    "Heartbeat": "Heartbeat, ConsumerGroupHeartbeat, ShareGroupHeartbeat",
+    "Heartbeat": "Heartbeat, ConsumerGroupHeartbeat, ShareGroupHeartbeat, StreamsGroupHeartbeat",
     "OffsetCommit": "OffsetCommit, TxnOffsetCommit, ShareAcknowledge",
 }  # fmt: skip
 STATES: Final = {
     STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d", ASSIGNING: "#cc79a7",
-    RECONCILING: "#8a8f2a", DEAD: "#444444",
+    RECONCILING: "#8a8f2a", NOT_READY: "#a6761d", DEAD: "#444444",
 }  # fmt: skip
 STATE_WORDS: Final = {
     PREPARING_REBALANCE: "members join", COMPLETING_REBALANCE: "the leader's SyncGroup is awaited",
-    RECONCILING: "members give partitions up and get others",
+    RECONCILING: "members give partitions up and get others", NOT_READY: "topics of the topology are missing or wrong",
 }  # fmt: skip
 ROW, CELL = (3, -3), (1, -1)
 PALE_TINT: Final = 0.35
