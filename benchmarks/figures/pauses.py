@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from groupmock_codec.api_keys import LEAVE_GROUP, LIST_GROUPS
+from groupmock_codec.group_states import EMPTY
 
 from .. import servers
 from ..bench import Bench
@@ -83,7 +84,7 @@ def _expire(session_ms: int, server: RunningServer) -> None:
     """Wait until the group is empty. Raises Failed if that takes too long."""
     link = SocketLink.to(server.endpoint)
     # ListGroups with a filter has a short answer, whereas a description would list all members and be a pause itself.
-    body = b"\x02" + compact("Empty") + b"\0"
+    body = b"\x02" + compact(EMPTY) + b"\0"
     time.sleep(session_ms / 1000)
     for _ in range(TRIES):
         frame = request(LIST_GROUPS, 4, 1, body, flexible=True)
