@@ -7,12 +7,11 @@ All settings but the size of the group, and the record lock of the pauses, are K
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from functools import partial
 
 from .. import servers
 from ..bench import Bench
 from ..consumer_group import ShareGroup
-from ..generators import Failed, Load, Missing, RunningServer
+from ..generators import Load, RunningServer
 from ..join import Joined
 from ..machine import Cores
 from ..targets import TARGETS
@@ -27,8 +26,6 @@ PARTITIONS = 50
 RECORDS = 2000
 """The records in flight of one partition are at most so many (group.share.partition.max.record.locks)."""
 FETCHES = 20_000
-PEERS: dict[str, tuple[Start, str]] = {"kfake": (servers.kfake, "settle")}
-"""Maps a peer that serves share groups to the function that starts it, and to a topic that it has."""
 LOCK_MS = 8_000
 CROWD = ("--set", f"group.share.max.size={MEMBERS}", "--set", f"group.share.record.lock.duration.ms={LOCK_MS}")
 
@@ -49,11 +46,11 @@ def joined(server: RunningServer, load: Load) -> Joined:
     return group
 
 
-def fetched(bench: Bench, start: Start, topic: str) -> dict[str, float]:
-    """Return what the worker that fetches records of a share group reports about one fresh server. Raises Failed and Missing."""
-    with start(bench.cores) as server:
+def fetched(bench: Bench) -> dict[str, float]:
+    """Return what the worker that fetches records of a share group reports about one fresh server. Raises Failed."""
+    with product(PARTITIONS)(bench.cores) as server:
         servers.calm(server)
-        where = (server.host, server.port, server.pid, topic)
+        where = (server.host, server.port, server.pid, TOPIC)
         counts = (PARTITIONS, int(bench.scaled(RECORDS, 200)), int(bench.scaled(FETCHES, 1000)))
         readings: dict[str, float] = report_of("share_fetch", *where, *counts, core=bench.cores.load)
     return readings
@@ -87,20 +84,9 @@ def _round(bench: Bench) -> None:
     bench.results.add("shares.pause.closed", closed)
     for phase, pause in pauses.items():
         bench.results.detail(f"{members:,} members of a share group, 100 records each, {phase.replace('_', ' ')}: longest pause, ms", pause)
-    readings = bench.quiet.take(lambda: fetched(bench, product(PARTITIONS), TOPIC))
+    readings = bench.quiet.take(lambda: fetched(bench))
     bench.results.add("shares.fetch", readings["fetch_us"] / readings["share_us"])
-    _tell(bench, "groupmock", readings)
-    for name in sorted(bench.peers & PEERS.keys()):
-        try:
-            _tell(bench, name, bench.quiet.take(partial(fetched, bench, *PEERS[name])))
-        except (Missing, Failed) as reason:
-            bench.results.note(f"share groups on {name}: {reason}")
+    bench.results.detail("an empty Fetch of a session, server CPU us", readings["fetch_us"])
+    bench.results.detail("an empty ShareFetch of a session, server CPU us", readings["share_us"])
     bench.results.add("shares.memory", readings["batches_bytes"])
     bench.results.add("shares.memory.apart", readings["apart_bytes"])
-
-
-def _tell(bench: Bench, name: str, readings: dict[str, float]) -> None:
-    bench.results.detail(f"{name}: an empty Fetch of a session, server CPU us", readings["fetch_us"])
-    bench.results.detail(f"{name}: an empty ShareFetch of a session, server CPU us", readings["share_us"])
-    bench.results.detail(f"{name}: resident memory per record in flight, in batches of 100, B", readings["batches_bytes"])
-    bench.results.detail(f"{name}: resident memory per record that was acknowledged on its own, B", readings["apart_bytes"])
