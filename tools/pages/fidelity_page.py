@@ -34,6 +34,7 @@ FAMILIES: Final = {
     "log": "data plane",
     "transactions": "transactions",
     "shares": "share groups",
+    "moves": "share groups on two nodes, whose leaders and coordinators move",
     "streams": "streams groups",
     "bytes": "bad bytes",
 }

@@ -105,6 +105,11 @@ class SharesAuthor:
         partition = self.partition(member, place)
         return partition is not None and partition.states.in_flight >= FULL
 
+    def is_cut(self, member: ShareMember, place: Place) -> bool:
+        """Tell whether records were deleted of which no fetch knows yet, which changes what is in flight."""
+        partition = self.partition(member, place)
+        return partition is not None and partition.log.start > partition.states.start
+
     def waits(self, client: str) -> bool:
         """Tell whether the client has an unanswered request."""
         return any(client_of(step) == client for step in self._parked())

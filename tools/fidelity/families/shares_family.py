@@ -195,7 +195,7 @@ def _fetch(author: SharesAuthor) -> None:
     }  # fmt: skip
     wanted = set() if session is not None and rng.random() < 0.7 else set(rng.sample(author.places(), rng.randint(1, len(author.places()))))
     acknowledged = acknowledged_by(author, member, piggybacked=True) if session is not None and rng.random() < 0.3 else {}
-    if any(author.is_full(member, place) for place in acknowledged):
+    if any(author.is_full(member, place) or author.is_cut(member, place) for place in acknowledged):
         acknowledged = {}  # Whether the fetch sees that the acknowledged records are done, is a matter of time.
     epoch = _epoch(author, member)
     there = {place for place in author.places() if session is not None and _slot(author, place) in session.slots}

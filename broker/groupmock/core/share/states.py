@@ -40,6 +40,8 @@ class RecordStates:
         """The number of acquired records by member id."""
         self.runs = 0
         self._total = total
+        self.written_start: int | None = None
+        """The start before deleted records moved it, until that is written. None if all is written."""
         self.unwritten: list[Run] = []
         """Records that were archived because they are of an aborted transaction or not in the log, which nobody writes."""
         self._gap_from = self._gap_end = BEFORE
@@ -184,9 +186,16 @@ class RecordStates:
                     archived += self.change(batch, run.first, run.last, lambda run: run.now(ARCHIVED, run.count))
         return archived
 
-    def archive_unwritten(self, first: int, stop: int, state: int) -> None:
+    @property
+    def resumes_at(self) -> int:
+        """Return the start at which the stored state begins if it is read now."""
+        return self.start if self.written_start is None else self.written_start
+
+    def archive_unwritten(self, first: int, stop: int, state: int) -> list[Run]:
         """Archive records as `archive` does, without writing that."""
-        self.unwritten = [run for run in (*self.unwritten, *self.archive(first, stop, state)) if run.last >= self.start]
+        archived = self.archive(first, stop, state)
+        self.unwritten = [run for run in (*self.unwritten, *archived) if run.last >= self.resumes_at]
+        return archived
 
     def _cut(self, batch: InFlightBatch, stop: int) -> None:
         """Forget the records of a fresh batch before `stop`, because they are not in the log."""
@@ -201,7 +210,8 @@ class RecordStates:
         may be acknowledged (SG-270, SG-271)."""
         if offset <= self.start:
             return []
-        gone = self.archive(self.start, offset, AVAILABLE) if self.batches else []
+        gone = self.archive_unwritten(self.start, offset, AVAILABLE) if self.batches else []
+        self.written_start = self.resumes_at
         self.done -= self._done_before(offset)
         self.start = offset
         self.end = max(self.end, offset)

@@ -62,16 +62,18 @@ class Stored(msgspec.Struct):
         if states.start >= self.start_offset:
             self.done = max(states.done, self.done) if states.start == self.start_offset else states.done
             self.start_offset = states.start
+        states.written_start = None
 
     def keep(self, states: RecordStates) -> None:
         """Keep the states of records, because their share partition is dropped from memory."""
         if self.start_offset == NEVER_WRITTEN:
             return
-        runs = [_before(run) for batch in states.batches if not batch.fresh for run in batch.runs if run.last >= states.start]
-        self.runs = joined([run.part(states.start, run.last) for run in runs if run.state != AVAILABLE or run.count])
+        start = states.resumes_at
+        runs = [_before(run) for batch in states.batches if not batch.fresh for run in batch.runs if run.last >= start]
+        self.runs = joined([run.part(start, run.last) for run in runs if run.state != AVAILABLE or run.count])
         for run in states.unwritten:
             self.runs = without(self.runs, run)
-        self.resumes_at = states.start
+        self.resumes_at = start
 
     def put(self, run: Run) -> None:
         """Replace the states of records that were kept."""

@@ -290,6 +290,18 @@ def test_records_that_were_deleted_never_come_again(share: ShareRig) -> None:
     assert alice.take() == [(3, 3, 3), (6, 7, 2)]
 
 
+def test_a_start_that_deleted_records_have_moved_is_not_stored_until_the_next_write(share: ShareRig) -> None:
+    share.produce(3, 4, 2)
+    alice = share.session("alice")
+    assert alice.take(P0, max_records=1) == [(0, 2, 1)]
+    alice.acknowledge({P0: [(0, 2, ACCEPT)]})
+    share.delete_records_before(5)
+    assert alice.take() == []
+    _load_anew(share, alice)
+    assert alice.take(P0) == []  # The share partition begins at the record 3 again, which the log has not got.
+    assert alice.take() == [(5, 8, 1)]
+
+
 def test_locks_of_deleted_records_move_the_start_back_as_on_kafka(share: ShareRig) -> None:
     share.produce(2, 4)
     alice = share.session("alice")
