@@ -194,7 +194,7 @@ class TimelineBuilder(RowReader):
 
     def _watched(self, group: str) -> Listeners:
         track = self._track(group)
-        return Listeners() if track is None else Listeners(track.holdings.changed, track.holdings.began)
+        return Listeners() if track is None else Listeners(track.holdings.changed, track.holdings.began, track.holdings.stands)
 
     def _drawn(self, track: GroupTrack, source: int, dots: BothDots) -> Group:
         fold = self._rebalances.groups.get(track.name)
@@ -219,7 +219,7 @@ class TimelineBuilder(RowReader):
             group.states = _lasting(group.states, begin)
             group.owners = _lasting(group.owners, begin)
             for lane in group.lanes:
-                lane.bands = _lasting(lane.bands, begin)
+                lane.bands, lane.standbys = _lasting(lane.bands, begin), _lasting(lane.standbys, begin)
             group.rounds = [each for each in group.rounds if each.ended is None or each.ended >= begin]
             group.records = lasting_records(group.records, begin)
         return group

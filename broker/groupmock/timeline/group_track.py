@@ -15,7 +15,7 @@ from ..rounds import GroupFold, Rebalance
 from ..rounds.group_fold import LIVES_ON
 from ..rounds.rebalance_model import Generation
 from ..story.words import member_text, shortened, text
-from .holdings import Holdings, Room
+from .holdings import STANDBY, Holdings, Room
 from .interned import Tables
 from .lanes import BEFORE, Lanes
 from .model import OK, Event, GenerationFacts, Group, Lane, Life, Mark, Round, State
@@ -116,11 +116,13 @@ class GroupTrack:
             self._process(name)
         for place, lane in lanes:
             bands = self.holdings.bands(lane.member_id) if lane.member_id else []
+            standbys = self.holdings.bands(lane.member_id, STANDBY) if lane.member_id else []
             marks[place].sort(key=lambda each: (each.at, each.seq))
             befell[place].sort(key=lambda each: each.at)
             self._began_before(lane.lives, [each.since for each in bands] + self._accepted(marks[place]))
             process = self._process(process_of[lane.member_id]) if lane.member_id in process_of else -1
-            found.lanes.append(structs.replace(lane, process=process, bands=bands, marks=marks[place], events=befell[place]))
+            shown = {"bands": bands, "standbys": standbys, "marks": marks[place], "events": befell[place]}
+            found.lanes.append(structs.replace(lane, process=process, **shown))
         found.events.sort(key=lambda each: each.at)
         found.records = self.records.lanes(
             lambda member: self.lanes.label(member) if self.lanes.known(member) is not None else member_text(member),

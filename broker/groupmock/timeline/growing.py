@@ -118,6 +118,7 @@ class Growing(TimelineBuilder):
             bands = [each for each in lane.bands if each.until is None or each.until >= begin]
             marks = [each for each in lane.marks if max(each.until, each.at + each.latency) >= begin]
             events = [each for each in lane.events if each.until >= begin]
+            standbys = [each for each in lane.standbys if each.until is None or each.until >= begin]
             if lives or bands or marks or events:
-                kept.append(structs.replace(lane, lives=lives, bands=bands, marks=marks, events=events))
+                kept.append(structs.replace(lane, lives=lives, bands=bands, marks=marks, events=events, standbys=standbys))
         found.lanes = kept

@@ -11,6 +11,9 @@ from .interned import Tables
 from .model import OWNERSHIP, Band, Stretch
 from .thinning import Spans
 
+OWNER, STANDBY = "owner", "standby"
+"""The roles in which a member has partitions or tasks."""
+
 
 @dataclass(slots=True)
 class Room:
@@ -26,15 +29,19 @@ class Holdings:
 
     def __init__(self, name: str, tables: Tables, room: Room, lane: Callable[[str], int]) -> None:
         self._name, self._tables, self._room, self._lane = name, tables, room, lane
-        self._now: dict[str, Band] = {}
+        self._now: dict[tuple[str, str], Band] = {}
 
     def changed(self, member: str, _: Partitions, after: Partitions, at: int) -> None:
         """Note a change of ownership that `groupmock.rounds.Listeners` reports."""
         self._band(member, after, at)
 
-    def bands(self, member: str) -> list[Band]:
-        """Return the partitions of one member over time, without those that lasted no time."""
-        return [each for each in self._room.bands.of((self._name, member)) if each.until is None or each.until > each.since]
+    def stands(self, member: str, _: Partitions, after: Partitions, at: int) -> None:
+        """Note other standby tasks of a member that `groupmock.rounds.Listeners` reports."""
+        self._band(member, after, at, STANDBY)
+
+    def bands(self, member: str, role: str = OWNER) -> list[Band]:
+        """Return the partitions of one member over time, or its standby tasks, without those that lasted no time."""
+        return [each for each in self._room.bands.of((self._name, member, role)) if each.until is None or each.until > each.since]
 
     def began(self, span: Span) -> None:
         """Note a span of the ownership map, whose end is set later."""
@@ -63,13 +70,13 @@ class Holdings:
             if each
         ]
 
-    def _band(self, member: str, after: Partitions, at: int) -> None:
-        old = self._now.pop(member, None)
+    def _band(self, member: str, after: Partitions, at: int, role: str = OWNER) -> None:
+        old = self._now.pop((member, role), None)
         if old is not None:
             old.until = max(at, old.since)  # Rows come in the journal's order, which is not always the order of their times.
         if after:
-            new = self._now[member] = Band(at, None, self._tables.held(after))
-            self._room.bands.add((self._name, member), new)
+            new = self._now[member, role] = Band(at, None, self._tables.held(after))
+            self._room.bands.add((self._name, member, role), new)
         self._lane(member)
 
 

@@ -55,7 +55,11 @@ class Tables:
 
         copies = [
             structs.replace(
-                group, owners=renumbered(group.owners), lanes=[structs.replace(lane, bands=renumbered(lane.bands)) for lane in group.lanes]
+                group,
+                owners=renumbered(group.owners),
+                lanes=[
+                    structs.replace(lane, bands=renumbered(lane.bands), standbys=renumbered(lane.standbys)) for lane in group.lanes
+                ],
             )
             for group in groups
         ]

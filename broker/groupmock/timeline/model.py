@@ -15,7 +15,7 @@ from ..rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED
 
 APIS: Final = (
     "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat",
-    "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge",
+    "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge", "StreamsGroupHeartbeat",
 )  # fmt: skip
 """The APIs whose requests are drawn as marks; `Mark.api` is an index into this tuple."""
 OK: Final = "ok"
@@ -46,7 +46,7 @@ class Life(msgspec.Struct, omit_defaults=True):
 
 
 class Band(msgspec.Struct, array_like=True):
-    """The partitions that a member owned for some time; `held` is an index into `Timeline.sets`."""
+    """The partitions or active tasks that a member owned for some time, or its standby tasks; `held` is an index into `Timeline.sets`."""
 
     since: int
     until: int | None
@@ -88,8 +88,8 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 class Lane(msgspec.Struct, omit_defaults=True):
     """The row of the picture that shows one member. `label` is the client or instance id with four characters of the member id, and
-    `process` an index into `Group.processes`. A lane without `lives` has only refused requests, of a client that never became a member,
-    and no process (-1)."""
+    `process` an index into `Group.processes`. `standbys` are the standby tasks of a member of a streams group. A lane without `lives` has
+    only refused requests, of a client that never became a member, and no process (-1)."""
 
     label: str
     member_id: str = ""
@@ -102,6 +102,7 @@ class Lane(msgspec.Struct, omit_defaults=True):
     bands: list[Band] = []
     marks: list[Mark] = []
     events: list[Event] = []
+    standbys: list[Band] = []
 
 
 class State(msgspec.Struct, omit_defaults=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ..rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED
+from ..rounds.tasks import TASK, place_name
 from ..story.words import count
 from .model import OWNERSHIP, Group, Stretch, Timeline
 
@@ -61,13 +62,13 @@ def map_rows(timeline: Timeline, group: Group) -> Iterator[MapRow]:
                 first = False
     folded = sum(map(len, topics.values())) > UNFOLDED
     for name, partitions in sorted(topics.items()):
-        title = f"{name} ({count(len(partitions), 'partition')})"
+        title = f"{name} ({count(len(partitions), 'task' if name.startswith(TASK) else 'partition')})"
         if folded:
             spans = [stretch for found in partitions.values() for stretch, _ in found]
             yield MapRow("topic", title, list(_together(group, spans, len(partitions), end)), 24)
         for number, found in sorted(partitions.items()):
-            items = [_item(group, stretch, f"{name}/{number}", labelled, end) for stretch, labelled in found]
-            yield MapRow("partition", f"{name}/{number}", items, under=title if folded else "")
+            items = [_item(group, stretch, place_name(name, number), labelled, end) for stretch, labelled in found]
+            yield MapRow("partition", place_name(name, number), items, under=title if folded else "")
 
 
 def _moves(timeline: Timeline, group: Group, end: int) -> Iterator[MapItem]:

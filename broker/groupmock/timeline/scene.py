@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ..rounds.tasks import TASK
 from ..story.words import count
 from .model import (
     APIS,
@@ -328,6 +329,9 @@ class SceneBuilder:
                 "lane", lane.label, place, group.source, items, 36 + pinned * PINNED, 24 + pinned * PINNED_LOW, key=lane.member_id,
                 words=words, note=notes_of(lane.events), arrival=arrival, facts=facts,
             )  # fmt: skip
+            if lane.standbys:
+                items = [self._standby(each, lane.process, source) for each in lane.standbys]
+                self.add("standbys", f"{lane.label} stands by", place, group.source, items, key=lane.member_id, words=words)
 
     def _lane(self, lane: Lane, process: int, source: Source) -> Iterator[Item]:
         for life in lane.lives:
@@ -351,11 +355,18 @@ class SceneBuilder:
 
     def _band(self, band: Band, process: int, source: Source) -> Item:
         until, held = _end(band.until, source), self._of_sets[band.held]
-        what, open_end = f"owns {count(self.timeline.partitions(band.held), 'partition')}", "" if band.until is not None else "to the end"
+        topics = (self.timeline.topics[each.topic] for each in self.timeline.sets[band.held])
+        noun = "task" if any(topic.startswith(TASK) for topic in topics) else "partition"
+        what, open_end = f"owns {count(self.timeline.partitions(band.held), noun)}", "" if band.until is not None else "to the end"
         return Item(
             band.since, max(0, until - band.since), self._places["band"], process, 0, held, self.text(what), self.text(open_end),
             [PLACES["partitions"], held],
         )  # fmt: skip
+
+    def _standby(self, band: Band, process: int, source: Source) -> Item:
+        tasks, open_end = held_text(self.timeline, band.held), "" if band.until is not None else "to the end"
+        what = f"stands by for {count(self.timeline.partitions(band.held), 'task')}"
+        return self.item("standby", band.since, _end(band.until, source), what, open_end, tasks, process, partitions=tasks)
 
     def _mark(self, mark: Mark) -> Item:
         api, alike = APIS[mark.api], mark.count > 1

@@ -101,6 +101,7 @@ SMALL: Final = "M0-2L3.5 4L-3.5 4Z"
 GLYPHS: Final = {
     "JoinGroup": TRIANGLE, "SyncGroup": SQUARE, "Heartbeat": STROKE, "OffsetCommit": CIRCLE, "LeaveGroup": DOWN, "TxnOffsetCommit": CIRCLE,
     "ConsumerGroupHeartbeat": STROKE, "ShareGroupHeartbeat": STROKE, "ShareFetch": OPEN_BOX, "ShareAcknowledge": CIRCLE,
+    "StreamsGroupHeartbeat": STROKE,
 }  # fmt: skip
 EXPLAINED: Final = {
     "TxnOffsetCommit": "OffsetCommit", "ConsumerGroupHeartbeat": "Heartbeat", "ShareGroupHeartbeat": "Heartbeat",
@@ -215,6 +216,10 @@ SIGNS: Final[dict[str, Sign]] = {
             words="archived without being accepted",
         ),
         Sign("records accepted", (Part("glyph", "", 1, HOOK, "good"),), RECORDS, RECORDS, SPECIAL, point=True, words="accepted"),
+        Sign(
+            "standby", (Part("full", "ground"), Part("full", "own", TINT), Part("edge", "", 1, "", "own")), ROW, ROW, BANDS, "inside",
+            words="tasks for which a member stands by",
+        ),
         *(_mark(api, result) for api in GLYPHS for result in ("ok", "led", "open", "no")),
         Sign("left", (Part("glyph", "", 1, OUTWARDS, "ink"),), (3, 12), (1, 9), SPECIAL, point=True, words="left by itself"),
         Sign(

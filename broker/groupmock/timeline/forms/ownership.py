@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from groupmock_codec.units import NS_PER_S
 
 from ...rounds import JOINT, OWNED, PALE, SHARED, UNKNOWN, UNOWNED, OwnershipMap, Span
+from ...rounds.tasks import place_name
 from ...story.words import count
 from ...text.printable import one_line
 from ..signs import HUES, PATTERNS
@@ -187,7 +188,7 @@ class _Sheet:
         lines += self._moves(panel, top + 11)
         top += MOVES
         for place, ((topic, number), spans) in enumerate(panel.found.spans.items()):
-            lines.append(self._text(LEFT - 6, top + place * ROW + ROW - 3, f"{topic}/{number}", "q e"))
+            lines.append(self._text(LEFT - 6, top + place * ROW + ROW - 3, place_name(topic, number), "q e"))
             lines += self._painter.row(spans, top + place * ROW, ROW)
         return bottom + BELOW - y, lines
 

@@ -91,6 +91,9 @@ def _lane(timeline: Timeline, process: int, thread: int, lane: Lane, end: int) -
     facts = {"member_id": lane.member_id, "client_id": lane.client_id, "instance": lane.instance, "library": lane.library}
     for band in lane.bands:
         yield _slice(process, thread, held_text(timeline, band.held), band.since, band.until, end, facts)
+    for band in lane.standbys:
+        told = f"stands by for {held_text(timeline, band.held)}"
+        yield _mark(process, thread, told, band.since, facts)
     for life in lane.lives:
         yield _mark(process, thread, "joined", life.since, {"how": life.came, **facts})
         if life.until is not None:
