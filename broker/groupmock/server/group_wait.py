@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupmock_codec.group_states import DEAD
+from groupmock_codec.group_states import DEAD, NOT_READY
 
 from ..core.groups.classic.states import State
 from ..core.groups.consumer.states import State as OfConsumers
@@ -27,9 +27,9 @@ from .wait_condition import Condition, Place, Sight, places
 if TYPE_CHECKING:
     from .running import Running
 
-STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
+STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING), NOT_READY)
 """The states of a group that a wait can be for. Dead means that the group does not exist, as DescribeGroups says."""
-WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
+WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING), NOT_READY)
 """The states in which a group always has members."""
 MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
 """The kinds of rows after which an offset may have been committed, a record written or a partition added."""

@@ -130,7 +130,7 @@ def fence_member(cluster: Cluster, arguments: FenceMember, turn: Turn) -> None:
     """Fence a member of a consumer group. Members of the classic protocol have no epoch, and neither has a static one that is away."""
     group = group_of(cluster, arguments.group)
     if not isinstance(group, ConsumerGroup):
-        raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: only members of consumer groups have epochs")
+        raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: only members of consumer groups can be fenced")
     member = member_of(group, arguments.member)
     if member.classic is not None:
         raise NotNow(f"member {member.member_id} speaks the classic protocol: it has no epoch to be fenced by")
