@@ -54,9 +54,7 @@ def shorten_collections() -> None:
     """Shorten the pauses of Python's garbage collector. A process of groupmock's own calls this when it is ready to serve.
 
     What is loaded by then stays as long as the process, so a full collection need not look at it, which takes 30 ms. With Python's own
-    thresholds a growing group of thousands has one such collection after the other. A full collection takes 17 ms with ten thousand members
-    of a consumer group and finds nothing, because connections and requests leave no cycles behind. It comes after 90 million new objects.
-    """
+    thresholds a growing group of thousands has one such collection after the other."""
     gc.enable()  # The command line has switched it off until now.
     gc.freeze()
-    gc.set_threshold(2_000, 8, 5_000)
+    gc.set_threshold(2_000, 8, 200)
