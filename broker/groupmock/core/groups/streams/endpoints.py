@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 def check(turn: Turn, group: Group | None, beat: Beat, known: Member | None, prospect: Prospect, delayed: bool) -> None:
     """Refuse a heartbeat at which Kafka fails, because it builds the table while source topics are missing or have wrong counts (ST-137).
-    It has raised the endpoint epoch before that, and only the rest is undone. Raises Refused."""
+    Before that it has raised the endpoint epoch, noted the member's offsets, and found the topology not ready, as it is described from
+    then on. Only the rest is undone. Raises Refused."""
     status = prospect.configured.status
     if status is None or status[0] == MISSING_INTERNAL:
         return
@@ -37,8 +38,14 @@ def check(turn: Turn, group: Group | None, beat: Beat, known: Member | None, pro
     epoch = int(raised) + (0 if group is None else group.endpoint_epoch)
     others = group is not None and any(each.endpoint is not None for each in group.members.values() if each is not known)
     if beat.endpoint_epoch != epoch and (others or endpoint is not None):
-        if group is not None and raised:
-            group.raise_endpoint_epoch()
+        if group is not None:
+            group.shown_ready = False
+            if raised:
+                group.raise_endpoint_epoch()
+        if known is not None and beat.offsets is not None:
+            known.offsets = beat.offsets
+        if known is not None and beat.end_offsets is not None:
+            known.end_offsets = beat.end_offsets
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
 
 

@@ -71,14 +71,14 @@ def _topology(group: Group) -> k89.Topology | None:
     topology, configured = group.topology, group.configured
     if topology is None or configured is None:
         return None
-    once = dict.fromkeys if group.is_ready else list
+    once, counts = (dict.fromkeys, configured.internal) if group.shown_ready else (list, {})
     subtopologies = [
         k89.Subtopology(
             subtopology_id=each.subtopology_id,
             source_topics=sorted(once(each.source_topics)),
             repartition_sink_topics=sorted(once(each.repartition_sink_topics)),
-            state_changelog_topics=_decided(each.state_changelog_topics, configured.internal),
-            repartition_source_topics=_decided(each.repartition_source_topics, configured.internal),
+            state_changelog_topics=_decided(each.state_changelog_topics, counts),
+            repartition_source_topics=_decided(each.repartition_source_topics, counts),
         )
         for each in sorted(topology.subtopologies, key=lambda each: string_rank(each.subtopology_id))
     ]

@@ -219,6 +219,22 @@ def test_endpoints_fail_heartbeats_while_source_topics_are_missing() -> None:
     assert (told.error_code, told.member_epoch, told.endpoint_information_epoch) == (0, 3, 3)
 
 
+def test_a_heartbeat_that_fails_at_endpoints_leaves_the_offsets_and_an_unready_topology_behind() -> None:
+    """Kafka keeps both beside its log, so that it does not undo them (seen on 4.4.0)."""
+    world = StreamsWorld()
+    world.topic("c", 4)
+    world.join(of=topology(subtopology("0", "t", state=["c"])))
+    world.topics.delete(world.turn(), "t")
+    offsets = [k88.TaskOffset(subtopology_id="0", partition=1, offset=2)]
+    found = world.raw(member_epoch=2, user_endpoint=HERE, endpoint_information_epoch=5, task_offsets=offsets)
+    assert world.refused(found) == (-1, None)
+    (group,) = world.described("g")
+    assert group.topology is not None and group.topology.subtopologies is not None
+    assert group.topology.subtopologies[0].state_changelog_topics[0].partitions == 0
+    assert [(each.partition, each.offset) for each in group.members[0].task_offsets] == [(1, 2)]
+    assert world.state() == ("Stable", 2, 2)
+
+
 def test_streams_group_survives_a_move_of_its_coordinator() -> None:
     world = StreamsWorld(nodes=2)
     world.join(of=PLAIN, instance_id="i")
