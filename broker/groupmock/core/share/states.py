@@ -189,12 +189,13 @@ class RecordStates:
     @property
     def resumes_at(self) -> int:
         """Return the start at which the stored state begins if it is read now."""
-        return self.start if self.written_start is None else self.written_start
+        start = self.start if self.written_start is None else self.written_start
+        return min([start, *(run.first for run in self.unwritten)])
 
     def archive_unwritten(self, first: int, stop: int, state: int) -> list[Run]:
         """Archive records as `archive` does, without writing that."""
         archived = self.archive(first, stop, state)
-        self.unwritten = [run for run in (*self.unwritten, *archived) if run.last >= self.resumes_at]
+        self.unwritten += archived
         return archived
 
     def _cut(self, batch: InFlightBatch, stop: int) -> None:
@@ -211,7 +212,7 @@ class RecordStates:
         if offset <= self.start:
             return []
         gone = self.archive_unwritten(self.start, offset, AVAILABLE) if self.batches else []
-        self.written_start = self.resumes_at
+        self.written_start = self.start if self.written_start is None else self.written_start
         self.done -= self._done_before(offset)
         self.start = offset
         self.end = max(self.end, offset)

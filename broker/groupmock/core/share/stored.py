@@ -63,6 +63,7 @@ class Stored(msgspec.Struct):
             self.done = max(states.done, self.done) if states.start == self.start_offset else states.done
             self.start_offset = states.start
         states.written_start = None
+        states.unwritten = [run for run in states.unwritten if run.last >= states.start]
 
     def keep(self, states: RecordStates) -> None:
         """Keep the states of records, because their share partition is dropped from memory."""

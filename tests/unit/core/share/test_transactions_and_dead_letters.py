@@ -81,6 +81,19 @@ def test_aborted_records_split_the_batch_in_front_of_them(make_share: Callable[.
     assert bob.acknowledge({P0: [(1, 1, ACCEPT)]}) == {P0: (121, OFFSET_OF_ANOTHER)}
 
 
+def test_aborted_records_are_read_anew_after_a_reload_until_the_start_behind_them_is_written(make_share: Callable[..., ShareRig]) -> None:
+    share = make_share(share__isolation__level="read_committed")
+    producer = Producer(share, 7)
+    producer.write(1)
+    producer.end(committed=False)
+    alice, bob = share.session("alice"), share.session("bob")
+    assert alice.take(P0) == [(1, 1, 1)]
+    alice.hang_up()
+    assert bob.take(P0) == [(1, 1, 2)]
+    bob.acknowledge({P0: [(1, 1, ACCEPT)]})
+    assert share.start() == 0
+
+
 def test_aborted_records_have_no_lock_that_ends(make_share: Callable[..., ShareRig]) -> None:
     share = make_share(share__isolation__level="read_committed")
     producer = Producer(share, 7)
