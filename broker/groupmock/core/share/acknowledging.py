@@ -100,9 +100,12 @@ class Acknowledging:
         return self.result
 
     def undo(self) -> None:
-        """Give all records the states that they had before."""
+        """Give all records the states that they had before. Locks stay renewed, as on a broker, which only rolls states back."""
         for batch, runs in self._before.values():
             self._states.restore(batch, runs)
+        for renewed in self.result.renewed:
+            for batch in self._states.overlapping(renewed.first, renewed.last):
+                self._states.change(batch, max(renewed.first, batch.first), min(renewed.last, batch.last), self._renewed)
 
     def _take(self, acknowledged: AcknowledgedBatch) -> None:
         start = self._states.start

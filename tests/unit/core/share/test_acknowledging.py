@@ -120,6 +120,13 @@ def test_a_renewed_lock_begins_anew(share: ShareRig, alice: ShareSession) -> Non
     assert alice.acknowledge({P0: [(0, 0, ACCEPT), (2, 2, ACCEPT)]}) == {P0: (0, None)}
 
 
+def test_a_lock_is_renewed_although_another_batch_is_refused(share: ShareRig, alice: ShareSession) -> None:
+    share.rig.sleep(LOCK_MS - 1)
+    assert alice.acknowledge({P0: [(1, 1, RENEW), (9, 9, RENEW)]}, renew=True) == {P0: (INVALID, acknowledging.FIRST_IS_PAST)}
+    share.rig.sleep(1)
+    assert alice.take() == [(0, 0, 2), (2, 3, 2), (4, 5, 2)]
+
+
 def test_a_fetch_that_renews_fetches_nothing(share: ShareRig, alice: ShareSession) -> None:
     share.produce(3)
     answer = alice.fetch(acknowledge={P0: [(0, 3, RENEW)]}, renew=True)
