@@ -64,6 +64,8 @@ OF_GROUPS: Final[Asks] = {
 }
 """The requests that read or change a group. A list of groups is none of them: it shows the groups as they are at the moment, as Kafka's
 does."""
+OF_SHARED_RECORDS: Final[Asks] = dict.fromkeys((api_keys.SHARE_FETCH, api_keys.SHARE_ACKNOWLEDGE), _one)
+"""The requests that deliver or acknowledge records of a share group."""
 OF_CONTROLLER: Final[Asks] = dict.fromkeys(
     (
         api_keys.CREATE_TOPICS,

@@ -14,7 +14,7 @@ from groupmock.timeline.builder import TimelineBuilder
 
 LATER = UnknownRow(kind="of a later version", seq=9, t=4, fields={})
 PASSED_OVER = {
-    Auditor: {"timer", "fault", "command", "finding"},
+    Auditor: {"timer", "fault", "finding"},
     Rebalances: {"open", "timer", "fault", "command", "client", "finding"},
     StoryTeller: set(),
     TimelineBuilder: {"open", "timer"},

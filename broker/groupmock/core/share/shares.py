@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from groupmock_codec import error_codes
 
 from ..budget import OverBudget
+from ..work import OF_SHARED_RECORDS
 from . import causes
 from .acknowledging import EXHAUSTED, REJECTED, AcknowledgedBatch, AcknowledgementRefused
 from .rules import EARLIEST, LATEST, RecordRules, RulesOfGroups
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..log.partition import Partition
     from ..log.topics import Topics
     from ..turn import TimerHandler, Turn
+    from ..work import Steps
     from .causes import Why
     from .waiting import ShareFetches
 
@@ -306,8 +308,15 @@ class Shares:
         """Drop the share partitions of a group on a node if the group has no session there, because a connection of its members has ended
         (SG-292; ShareSessionCache.checkAndNotifyListenersOnGroupEmpty)."""
         if not self.sessions(node).has_group(group_id):
-            for found in [each for each in self.partitions.values() if each.key[0] == group_id and each.node == node]:
+            idle = [each for each in self.partitions.values() if each.key[0] == group_id and each.node == node]
+            runs = sum(each.states.runs for each in idle)
+            turn.begin_request(lambda turn: self._drop_idle(turn, idle), runs, (group_id,), OF_SHARED_RECORDS)
+
+    def _drop_idle(self, turn: Turn, idle: list[SharePartition]) -> Steps:
+        for found in idle:
+            if not found.dropped:  # A topic may be deleted between two steps.
                 self.drop(turn, found, causes.IDLE)
+            yield
 
     def switched_off(self, turn: Turn) -> None:
         """Forget all sessions and what members have acquired, because the cluster serves no share groups any more (SG-05)."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from share_rig import GROUP, LOCK_MS, ShareRig
 
+from groupmock.core.effects import Effects
 from groupmock.core.share import acknowledging, causes, stored
+from groupmock.core.work import Work
 from groupmock.rig.share_session import ShareSession
 from groupmock_codec import error_codes
 from groupmock_codec.acknowledge_types import ACCEPT, RELEASE
@@ -134,6 +137,29 @@ def test_a_partition_without_sessions_is_read_from_its_stored_state(share: Share
     assert not share.shares.partitions
     bob = share.session("bob")
     assert bob.take(P0) == [(0, 0, 2), (2, 5, 2)]
+
+
+def test_a_fetch_waits_while_many_idle_records_are_dropped(share: ShareRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    share.produce(600)
+    alice, bob = share.session("alice"), share.session("bob")
+    alice.fetch(P0, P1)
+    alice.acknowledge({P0: [(offset, offset, RELEASE if offset % 2 else ACCEPT) for offset in range(1, 600)]})
+    alice.close()
+    core = share.rig.core
+    go_on = core.go_on
+    asked = []
+
+    def step(work: Work, now: int) -> Effects | None:
+        if not asked:
+            asked.append(bob.send(P0, max_wait_ms=0))
+            assert len(share.shares.partitions) == 2
+            assert asked[0].answer is None
+        return go_on(work, now)
+
+    monkeypatch.setattr(core, "go_on", step)
+    alice.hang_up()
+    assert list(share.shares.partitions) == [(GROUP, share.topic_id, 0)], "the fetch has loaded it anew, as the last step came before"
+    assert bob.acquired(asked[0].answer)[P0][:2] == [(0, 1, 2), (3, 3, 2)]
 
 
 def test_a_connection_forgets_the_group_of_its_former_session(share: ShareRig) -> None:
