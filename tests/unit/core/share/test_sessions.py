@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from share_rig import GROUP, LOCK_MS, ShareRig
@@ -147,7 +148,7 @@ def test_a_fetch_waits_while_many_idle_records_are_dropped(share: ShareRig, monk
     alice.close()
     core = share.rig.core
     go_on = core.go_on
-    asked = []
+    asked: list[Any] = []
 
     def step(work: Work, now: int) -> Effects | None:
         if not asked:
