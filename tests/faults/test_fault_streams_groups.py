@@ -40,7 +40,7 @@ def test_conditions_see_what_a_heartbeat_of_a_streams_group_says(world: StreamsW
             world.rig.command("clear_faults")
 
 
-def test_lost_answer_leaves_the_tasks_that_a_member_was_to_get_without_an_owner(world: StreamsWire) -> None:
+def test_a_refused_join_gives_no_tasks_and_the_next_one_does(world: StreamsWire) -> None:
     world.join("anna")
     world.rounds("anna", times=2)
     world.leave("anna")

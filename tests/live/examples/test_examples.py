@@ -46,6 +46,10 @@ EXAMPLES = [
         "spring", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=1, promised_s=30.0,
         beside=["java/src/test/java/example/Groupmock.java"],
     ),
+    Example(
+        "streams", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=3, promised_s=30.0,
+        beside=["java/src/test/java/example/Groupmock.java"],
+    ),
     Example("node", ["node", "npm"], [["npm", "install", "--no-audit", "--no-fund"]], ["npm", "test"], r"Tests +(\d+) passed \(\d+\)"),
     Example(
         "go", ["go"], [["go", "mod", "download"], ["go", "test", "-run", "^$", "./..."]],

@@ -112,4 +112,5 @@ def _create(turn: Turn, topics: Topics, name: str, wanted: NewTopic) -> None:
         own = configs.check_all(wanted.configs, topic_keys(turn.quirks))
     except configs.BadConfig as bad:
         raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
-    topics.create(turn, name, wanted.partitions, wanted.replication_factor or None, own)
+    factor = None if wanted.replication_factor in (0, -1) else wanted.replication_factor  # Kafka Streams sends -1 unless it is configured.
+    topics.create(turn, name, wanted.partitions, factor, own)

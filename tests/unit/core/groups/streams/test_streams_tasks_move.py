@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from cases import for_each
 from streams_world import StreamsWorld, subtopology, topology
 
 from groupmock.core.settings import Quirks
@@ -214,6 +215,16 @@ def test_missing_internal_topics_are_made_in_the_background() -> None:
     assert (world.topics.partitions("r"), world.topics.partitions("c")) == (4, 4)
     assert world.beat() == (3, {"0": [0, 1, 2, 3], "1": [0, 1, 2, 3]}, {}, [])
     assert [each["topic"] for each in world.notes("internal_topic_created")] == ["r", "c"]
+
+
+@for_each("factor", [0, -1])
+def test_internal_topics_have_the_default_replication_factor_unless_one_is_given(factor: int) -> None:
+    world = StreamsWorld()
+    of = topology(subtopology("0", "t", state=["c"]))
+    of.subtopologies[0].state_changelog_topics[0].replication_factor = factor
+    world.join(of=of)
+    world.sleep(1)
+    assert world.topics.partitions("c") == 4
 
 
 def test_internal_topic_that_cannot_be_made_is_in_the_status() -> None:
