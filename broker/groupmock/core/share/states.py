@@ -173,12 +173,13 @@ class RecordStates:
                         self.change(batch, run.first, run.last, lambda run: run.now(ARCHIVED, run.count))
         return found
 
-    def archive(self, first: int, stop: int, state: int) -> list[Run]:
-        """Archive the records in `state` from `first` to before `stop`, and return their runs."""
+    def archive(self, first: int, stop: int, state: int, cuts: bool = True) -> list[Run]:
+        """Archive the records in `state` from `first` to before `stop`, and return their runs. With `cuts`, available records between
+        stored ones are forgotten."""
         archived: list[Run] = []
         for batch in self.overlapping(first, stop - 1):
             if batch.fresh:
-                if state == AVAILABLE:
+                if state == AVAILABLE and cuts:
                     self._cut(batch, stop)
                 continue
             for run in list(batch.within(first, stop - 1)):
@@ -192,9 +193,9 @@ class RecordStates:
         start = self.start if self.written_start is None else self.written_start
         return min([start, *(run.first for run in self.unwritten)])
 
-    def archive_unwritten(self, first: int, stop: int, state: int) -> list[Run]:
+    def archive_unwritten(self, first: int, stop: int, state: int, cuts: bool = True) -> list[Run]:
         """Archive records as `archive` does, without writing that."""
-        archived = self.archive(first, stop, state)
+        archived = self.archive(first, stop, state, cuts)
         self.unwritten += archived
         return archived
 
@@ -208,10 +209,13 @@ class RecordStates:
 
     def log_starts_at(self, offset: int) -> list[Run]:
         """Move the start to the log start offset, if that is later. Available records before it are archived; acquired ones stay, and
-        may be acknowledged (SG-270, SG-271)."""
+        may be acknowledged (SG-270, SG-271).
+
+        A gap between stored records stays the next offset although the log has not got it any more, so that no fetch gets records again,
+        unless the log start is behind all stored records (SharePartition.nextFetchOffset, updateCacheAndOffsets)."""
         if offset <= self.start:
             return []
-        gone = self.archive_unwritten(self.start, offset, AVAILABLE) if self.batches else []
+        gone = self.archive_unwritten(self.start, offset, AVAILABLE, cuts=offset >= self.end) if self.batches else []
         self.written_start = self.start if self.written_start is None else self.written_start
         self.done -= self._done_before(offset)
         self.start = offset

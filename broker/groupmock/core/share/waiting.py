@@ -61,6 +61,9 @@ class ShareFetch(msgspec.Struct, eq=False):
     acknowledged: dict[Slot, Answer]
     found: Found = {}
     refused: int = 0
+    committed: bool = False
+    """True if the group read only committed records when the fetch came. A change counts for its next fetches
+    (KafkaApis.handleShareFetchRequest, FetchParams.isolation)."""
 
     @property
     def wants_records(self) -> bool:
@@ -91,12 +94,17 @@ class ShareFetches:
         return len(self._parked)
 
     def serve(self, turn: Turn, fetch: ShareFetch) -> None:
-        """Answer the fetch now, or park it until there are records, an error appears, or its max wait is over."""
+        """Answer the fetch now, or park it until there are records, an error appears, or its max wait is over. An answer that is given now
+        does not name partitions that the group has not initialized, because a broker learns that from the share coordinator meanwhile."""
+        fetch.committed = self._shares.rules_of(fetch.session.group_id, fetch.session.node).committed
         self._look_up(turn, fetch)
+        learned_later = {slot: row for slot, row in fetch.rows.items() if row.error_code == error_codes.UNKNOWN_SERVER_ERROR}
+        fetch.rows = {slot: row for slot, row in fetch.rows.items() if slot not in learned_later}
         if not fetch.wants_records or (self._by_partition and self._crowded(fetch.places)):
             self._finish(turn, fetch)
         elif not self._tried(turn, fetch):
             if fetch.deadline > turn.now:
+                fetch.rows |= learned_later
                 self._park(turn, fetch, fetch.places)
             else:
                 self._finish(turn, fetch)
@@ -196,7 +204,8 @@ class ShareFetches:
         return not any(partition.gives(rules, pinned) for partition in fetch.found.values())
 
     def _rules(self, fetch: ShareFetch) -> RecordRules:
-        return self._shares.rules_of(fetch.session.group_id, fetch.session.node)
+        rules = self._shares.rules_of(fetch.session.group_id, fetch.session.node)
+        return rules if rules.committed == fetch.committed else msgspec.structs.replace(rules, committed=fetch.committed)
 
     @staticmethod
     def _acquirable(fetch: ShareFetch, rules: RecordRules) -> Found:

@@ -214,6 +214,18 @@ def test_partitions_that_are_not_initialized_are_refused_after_max_wait(share: S
     assert [row.error_code for row in waiting.answer.responses[0].partitions] == [-1]
 
 
+def test_partitions_that_are_not_initialized_are_not_named_by_an_answer_that_is_given_at_once(share: ShareRig) -> None:
+    """SharePartitionManager.processShareFetch of Kafka 4.4.0 answers before SharePartition.maybeInitialize has read the state."""
+    other = share.session("alice", group="others")
+    assert other.fetch(P0, max_wait_ms=0).responses == []
+    assert other.fetch(max_wait_ms=0).responses == []
+    share.initialize([0], group="others")
+    assert other.take() == []
+    share.produce(1)
+    asked = share.session("bob", group="others").send(P0, ("orders", 1), max_wait_ms=3000)
+    assert [row.partition_index for row in asked.answer.responses[0].partitions] == [0]
+
+
 def test_offsets_altered_under_a_session_are_noticed_by_its_next_write(share: ShareRig) -> None:
     share.produce(6)
     alice = share.session("alice")
@@ -276,6 +288,41 @@ def test_the_start_stays_where_stored_states_may_have_a_gap(share: ShareRig) -> 
     assert alice.take() == [(3, 3, 1)]
     alice.acknowledge({P0: [(3, 3, ACCEPT)]})
     assert alice.acknowledge({P0: [(1, 2, ACCEPT)]}) == {P0: (0, None)}
+
+
+def _with_a_gap(share: ShareRig) -> ShareSession:
+    """Return the session of a member that fetches from stored states of the offsets 0 and 2 to 4; nothing of offset 1 is stored."""
+    share.produce(5)
+    alice = share.session("alice")
+    alice.fetch(P0)
+    alice.acknowledge({P0: [(0, 0, ACCEPT), (2, 2, ACCEPT), (3, 4, RELEASE)]})
+    _load_anew(share, alice)
+    return alice
+
+
+def test_a_gap_that_was_deleted_from_the_log_keeps_fetches_from_what_is_behind_it(share: ShareRig) -> None:
+    """SharePartition.nextFetchOffset of Kafka 4.4.0 returns the begin of the gap also if it lies before the start offset, and
+    updateCacheAndOffsets does nothing if the start offset is the log's already."""
+    alice = _with_a_gap(share)
+    share.delete_records_before(4)
+    assert alice.take(P0) == []  # The log has not got offset 1, so that the start moves to 4.
+    share.produce(1)
+    assert alice.take() == []
+    assert alice.acknowledge({P0: [(4, 4, ACCEPT)]})[P0][0] == INVALID_STATE
+    share.rig.sleep(LOCK_MS)
+    assert alice.take() == []
+    _load_anew(share, alice)
+    assert alice.take(P0) == []
+    assert alice.take() == []
+
+
+def test_a_gap_is_forgotten_when_all_stored_records_were_deleted_from_the_log(share: ShareRig) -> None:
+    """SharePartition.updateCacheAndOffsets of Kafka 4.4.0 moves the end offset too, so that the gap window is not active any more."""
+    alice = _with_a_gap(share)
+    share.produce(2)
+    share.delete_records_before(5)
+    assert alice.take(P0) == []
+    assert alice.take() == [(5, 6, 1)]
 
 
 def _load_anew(share: ShareRig, member: ShareSession) -> None:

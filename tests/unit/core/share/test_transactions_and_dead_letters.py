@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from share_rig import GROUP, LOCK_MS, ShareRig
 
 from groupmock.core.log.transactions import Marker
@@ -67,6 +68,21 @@ def test_aborted_records_are_archived_for_a_group_of_committed_ones(make_share: 
     assert code == 121  # The start moves over the aborted records with the next write.
     other.end(committed=True)
     assert alice.take() == [(6, 9, 1)]
+
+
+@pytest.mark.parametrize(("then", "got"), [("read_uncommitted", []), ("read_committed", [(0, 2, 1)])])
+def test_a_fetch_that_waits_keeps_the_isolation_level_that_its_group_had(
+    make_share: Callable[..., ShareRig], then: str, got: list[tuple[int, int, int]]
+) -> None:
+    """KafkaApis.handleShareFetchRequest of Kafka 4.4.0 reads the level when the fetch comes (FetchParams.isolation)."""
+    share = make_share(share__isolation__level="read_committed" if then == "read_uncommitted" else "read_uncommitted")
+    alice = share.session("alice")
+    waiting = alice.send(P0, max_wait_ms=1000, min_bytes=1_000_000)
+    share.configure({"share.isolation.level": then})
+    Producer(share, 7).write(3)
+    share.rig.sleep(1000)
+    assert alice.acquired(waiting.answer).get(P0, []) == got
+    assert alice.take() == ([(0, 2, 1)] if then == "read_uncommitted" else [])
 
 
 def test_aborted_records_split_the_batch_in_front_of_them(make_share: Callable[..., ShareRig]) -> None:
