@@ -130,7 +130,9 @@ def acknowledge(
             accepted.append((slot, checked))
     taken = any(checked for _, checked in accepted)
     checked_of = dict(accepted) if taken else {}
-    for slot in in_order(checked_of, names, copied=False):
+    ordered = in_order(checked_of, names, copied=False)
+    shares.look(turn, request.node, asked.group_id or "", ordered)
+    for slot in ordered:
         checked = checked_of[slot]
         answers[slot] = (error_codes.NONE, None)
         if checked:

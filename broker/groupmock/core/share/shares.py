@@ -180,7 +180,6 @@ class Shares:
         if found is None or found.node != node:
             return error_codes.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED
         rules = self.rules_of(group_id, node)
-        self._look(turn, found)
         try:
             outcome = found.acknowledge(turn, rules, member_id, batches)
         except AcknowledgementRefused as refused:
@@ -215,11 +214,14 @@ class Shares:
         if freed.moved or (wake and freed.any):
             self.fetches.changed_for(turn, partition)
 
-    def _look(self, turn: Turn, partition: SharePartition) -> None:
-        """Try the waiting fetches before records are acknowledged or released. A broker tries them before it has stored that, so that they
-        get only what was released earlier (SharePartitionManager.acknowledge, releaseSession)."""
-        if "fetches" in self.__dict__ and partition.states.available:
-            self.fetches.changed_for(turn, partition)
+    def look(self, turn: Turn, node: int, group_id: str, slots: Iterable[Slot]) -> None:
+        """Try the waiting fetches of partitions before records are acknowledged or released there. A broker tries them before it has stored
+        that, so that they get only what was released earlier, also of other partitions (SharePartitionManager.acknowledge,
+        releaseSession)."""
+        for slot in slots if "fetches" in self.__dict__ else ():
+            found = self.partitions.get((group_id, *slot))
+            if found is not None and found.node == node:
+                self.fetches.changed_for(turn, found)
 
     def of_group(self, group_id: str) -> list[SharePartition]:
         """Return the share partitions of a group that are in memory."""
@@ -293,13 +295,13 @@ class Shares:
         """End a session, and release what its member has acquired in its partitions. A share partition whose state was altered meanwhile is
         dropped (SharePartitionManager.releaseSession)."""
         sessions = self.sessions(session.node)
+        self.look(turn, session.node, session.group_id, [*session.slots])
         for slot in session.slots:
             found = self.partitions.get((session.group_id, *slot))
             if found is not None and found.node == session.node:
                 if found.holds(session.member_id) and found.altered:
                     self.drop(turn, found, causes.ALTERED)
                     continue
-                self._look(turn, found)
                 freed = found.release(turn, self.rules_of(session.group_id, session.node), session.member_id, why)
                 self.settle(turn, found, freed, wake=False)
         sessions.remove(session)

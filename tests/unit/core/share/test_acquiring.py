@@ -193,6 +193,20 @@ def test_records_not_older_than_a_duration_are_the_first(make_share: Callable[..
     assert share.session("alice").take(P0) == [(2, 2, 1)]
 
 
+def test_a_waiting_fetch_gets_earlier_releases_when_another_partition_is_acknowledged(share: ShareRig) -> None:
+    """SharePartitionManager.acknowledge of Kafka 4.4.0 tries the waiting fetches of each partition before it has stored anything."""
+    share.produce(2)
+    share.produce(2, partition=1)
+    alice, bob = share.session("alice"), share.session("bob")
+    bob.fetch(P0, P1)
+    alice.fetch(P0, P1, max_wait_ms=0)
+    waiting = alice.send(max_wait_ms=1000)
+    bob.acknowledge({P0: [(0, 0, RELEASE)], P1: [(0, 0, RELEASE)]})
+    assert waiting.answer is None
+    bob.acknowledge({P1: [(7, 8, ACCEPT)]})  # This is refused, and tries the fetch nevertheless.
+    assert alice.acquired(waiting.answer) == {P0: [(0, 0, 2)], P1: [(0, 0, 2)]}
+
+
 def test_only_the_first_partition_gives_a_batch_beyond_its_share_of_the_bytes(share: ShareRig) -> None:
     share.produce(5, 5)
     share.produce(5, 5, partition=1)
