@@ -7,8 +7,9 @@ that changes records is written to the stored state before it takes effect (`sto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec import error_codes
@@ -67,6 +68,8 @@ class Delivery(NamedTuple):
 
 
 NOTHING: Final = Delivery([], b"")
+MOST_BEHIND: Final = 10_000
+"""An aborted batch is looked for among this many batches behind those that a fetch may acquire."""
 
 
 class SharePartition:
@@ -142,7 +145,7 @@ class SharePartition:
         lock_ends = turn.after(rules.lock_ms)
         acquiring = Acquiring(states, rules, member_id, lock_ends, most, batch_size, by_record)
         acquired = acquiring.acquire(offset, [Produced(batch.base_offset, batch.last_offset) for batch in read])
-        aborted = self._aborted(read) if rules.committed else []
+        aborted = self._aborted(read, end, max_bytes) if rules.committed else []
         delivered = without_aborted(states, acquired, aborted) if aborted and acquired else acquired
         if delivered:
             self._lock(turn, lock_ends)
@@ -153,7 +156,7 @@ class SharePartition:
                 # them.
                 if states.in_flight >= rules.max_locks:
                     states.move_start()
-                runs = [Run(each.first, each.last, ARCHIVED, 1) for each in aborted]
+                runs = [Run(each.first, each.last, ARCHIVED, 1) for each in aborted if each.first < states.end]
                 self._note_released(turn, "", [], runs, causes.ABORTED)
         if not delivered:
             return NOTHING
@@ -171,15 +174,21 @@ class SharePartition:
             size = max(size, max_bytes)
         return Delivery(delivered, log.read(first, size, at_least_one=True, end=end))
 
-    def _aborted(self, read: Sequence[Batch]) -> list[Produced]:
+    def _aborted(self, read: Sequence[Batch], end: int, max_bytes: int) -> list[Produced]:
+        """Return the aborted batches among those that were read, and the first one of those behind them that a broker reads, too. It does
+        to the last batch in flight what it does to that in front of any aborted one (SharePartition.fetchSubMap)."""
         transactions = self.log.producers.transactions
         if transactions is None or not transactions.any_aborted:
             return []
-        return [
-            Produced(batch.base_offset, batch.last_offset)
-            for batch in read
-            if batch.transactional and not batch.control and transactions.aborted_batch(batch.producer_id, batch.base_offset)
-        ]
+        aborted_batch = transactions.aborted_batch
+
+        def aborted(batches: Iterable[Batch]) -> Iterator[Produced]:
+            for batch in batches:
+                if batch.transactional and not batch.control and aborted_batch(batch.producer_id, batch.base_offset):
+                    yield Produced(batch.base_offset, batch.last_offset)
+
+        behind = self.log.whole_batches(read[0].base_offset, end, max_bytes, False, len(read) + MOST_BEHIND)[len(read) :]
+        return [*aborted(read), *islice(aborted(behind), 1)]
 
     def acknowledge(self, turn: Turn, rules: RecordRules, member_id: str, batches: Sequence[AcknowledgedBatch]) -> Outcome:
         """Take the acknowledgements of a member. Raises AcknowledgementRefused with nothing taken."""

@@ -97,6 +97,20 @@ def test_aborted_records_split_the_batch_in_front_of_them(make_share: Callable[.
     assert bob.acknowledge({P0: [(1, 1, ACCEPT)]}) == {P0: (121, OFFSET_OF_ANOTHER)}
 
 
+def test_aborted_records_far_behind_what_is_acquired_split_the_last_batch(make_share: Callable[..., ShareRig]) -> None:
+    """SharePartition.filterAbortedTransactionalAcquiredRecords of Kafka 4.4.0 goes through all that was read of the log."""
+    share = make_share(share__isolation__level="read_committed")
+    share.produce(2, *[1] * 9)
+    producer = Producer(share, 7)
+    producer.write(1)
+    producer.end(committed=False)
+    alice, bob = share.session("alice"), share.session("bob")
+    assert alice.take(P0, max_records=2, batch_size=2) == [(0, 1, 1)]
+    assert bob.take(P0, max_records=1) == [(2, 2, 1)]
+    assert bob.acknowledge({P0: [(0, 1, ACCEPT)]}) == {P0: (121, OFFSET_OF_ANOTHER)}
+    assert all(fields["cause"] != "aborted" for fields in share.notes("records_released"))
+
+
 def test_aborted_records_are_read_anew_after_a_reload_until_the_start_behind_them_is_written(make_share: Callable[..., ShareRig]) -> None:
     share = make_share(share__isolation__level="read_committed")
     producer = Producer(share, 7)
