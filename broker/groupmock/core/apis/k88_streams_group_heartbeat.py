@@ -113,7 +113,7 @@ def _streams_group(message: StreamsGroupHeartbeatRequest, found: GroupType | Non
     if isinstance(found, StreamsGroup):
         return found
     group_id, epoch = message.group_id, message.member_epoch
-    if found is not None and not (epoch == JOINING and found.gives_way_to(StreamsGroup)):
+    if found is not None and not (epoch == JOINING and found.is_empty() and found.gives_way_to(StreamsGroup)):
         raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
     if found is None and epoch != JOINING:
         kind = "Streams group" if epoch > 0 else "Group"
