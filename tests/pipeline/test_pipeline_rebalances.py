@@ -23,7 +23,7 @@ from rig_journal import never
 from groupmock.audit.inside import subscription
 from groupmock.core.groups.causes import CAUSES
 from groupmock.journal.file import FileSink
-from groupmock.rounds import ownership_maps
+from groupmock.rounds import ownership_maps, rebalance_model
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import jobs, play_one
@@ -287,6 +287,12 @@ def test_a_cause_is_believed_before_the_sentence(spark: SparkSession) -> None:
     frame = spark.createDataFrame(causes, "cause string, before string, wanted string")
     told = {"reason": lit("member x left"), "command": lit(None).cast("string"), "after": lit("PreparingRebalance")}
     assert [row for row in frame.withColumns(told).selectExpr("*", f"{trigger()} as got").collect() if row.got != row.wanted] == []
+
+
+def test_a_rebalance_is_under_way_in_the_states_in_which_it_is_for_the_fold() -> None:
+    from groupmock_pipeline.rebalance.events import UNDER_WAY
+
+    assert set(UNDER_WAY) == set(rebalance_model.UNDER_WAY)
 
 
 def test_the_words_are_the_coordinators() -> None:

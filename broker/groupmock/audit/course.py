@@ -1,5 +1,5 @@
-"""Follow a member of a consumer group (KIP-848) or a share group (KIP-932) as its client knows it: the heartbeats that it sent and the
-answers that it got.
+"""Follow a member of a consumer group (KIP-848), a share group (KIP-932) or a streams group (KIP-1071) as its client knows it: the
+heartbeats that it sent and the answers that it got.
 
 A course begins with the heartbeat of epoch 0 by which the member joins, and begins anew with each later heartbeat of epoch 0. The answers
 UNKNOWN_MEMBER_ID (25) and FENCED_MEMBER_EPOCH (110) do not end the member, because it joins again under its own id. Partitions are pairs of
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
 from groupmock_codec.units import NS_PER_MS
 
 from .subjects import UNKNOWN_MEMBER_ID
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from .subjects import Exchange, Json, Member
 
 JOINING: Final = 0
-BEATS: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)
-"""The heartbeats by which members join, follow and leave. Those of a share group have no owned partitions and no instance id."""
+BEATS: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT)
+"""The heartbeats by which members join, follow and leave. Those of a share group have no owned partitions and no instance id, and those of
+a streams group have tasks instead of partitions."""
+OWNED: Final = ("topic_partitions", "active_tasks", "standby_tasks", "warmup_tasks")
+"""The fields of heartbeats that list what a member owns."""
 _NOTE: Final = "course"
 FENCED_MEMBER_EPOCH: Final = error_codes.FENCED_MEMBER_EPOCH
 OUTSIDE: Final = {UNKNOWN_MEMBER_ID: "UNKNOWN_MEMBER_ID", FENCED_MEMBER_EPOCH: "FENCED_MEMBER_EPOCH"}
@@ -32,10 +35,10 @@ OUTSIDE: Final = {UNKNOWN_MEMBER_ID: "UNKNOWN_MEMBER_ID", FENCED_MEMBER_EPOCH: "
 
 
 class Course:
-    """Follows what the client of one member of a consumer group knows. `joined` is the heartbeat with which it last joined (None if
-    older than the journal), `said` its last heartbeat, `told` the last heartbeat with a successful answer, `given` the last one whose
-    answer had an assignment, and `assigned` that assignment. `owned` has the partitions that it last claimed (None if unknown), and
-    `outside` is the heartbeat whose answer made it join again."""
+    """Follows what the client of one member knows. `joined` is the heartbeat with which it last joined (None if older than the journal),
+    `said` its last heartbeat, `told` the last heartbeat with a successful answer, `given` the last one whose answer had an assignment of
+    partitions, and `assigned` that assignment. `owned` has the partitions that it last claimed (None if unknown), and `outside` is the
+    heartbeat whose answer made it join again. Tasks of streams groups are not followed."""
 
     __slots__ = ("assigned", "given", "joined", "outside", "owned", "rebalance_ms", "said", "told")
 
@@ -78,7 +81,7 @@ class Course:
             self.outside, self.told, self.given = x, None, None
         elif not x.error:
             self.told = x
-            if answer["assignment"] is not None:
+            if answer.get("assignment") is not None:
                 self.given, self.assigned = x, assigned_by(answer)
 
 
@@ -118,6 +121,16 @@ def epoch_said(x: Exchange) -> int:
 def owned_in(x: Exchange) -> Partitions:
     """Return the partitions that a heartbeat claims to own; a heartbeat without a list claims none."""
     return _flat(x.asked.get("topic_partitions") or ())
+
+
+def owns_nothing(x: Exchange) -> bool:
+    """Return whether each list of what a member owns is empty in a heartbeat, and none is null."""
+    return all(x.asked.get(name, []) == [] for name in OWNED)
+
+
+def assigns(answer: Json) -> bool:
+    """Return whether an answer has an assignment: of partitions, or of tasks in a streams group."""
+    return answer.get("assignment") is not None or answer.get("active_tasks") is not None
 
 
 def assigned_by(answer: Json) -> Partitions:

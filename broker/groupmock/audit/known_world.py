@@ -463,6 +463,7 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     api_keys.LEAVE_GROUP: World._left,
     api_keys.CONSUMER_GROUP_HEARTBEAT: World._steered,
     api_keys.SHARE_GROUP_HEARTBEAT: World._steered,
+    api_keys.STREAMS_GROUP_HEARTBEAT: World._steered,
     **dict.fromkeys(OF_SHARE_SESSIONS, lambda _, x, answer: share_sessions.hears(x, answer)),
     api_keys.METADATA: World._metadata,
     api_keys.API_VERSIONS: World._versions,

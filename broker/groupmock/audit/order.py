@@ -39,6 +39,7 @@ ONE_BY_ONE: Final = frozenset(
         api_keys.LEAVE_GROUP,
         api_keys.CONSUMER_GROUP_HEARTBEAT,
         api_keys.SHARE_GROUP_HEARTBEAT,
+        api_keys.STREAMS_GROUP_HEARTBEAT,
         api_keys.SHARE_FETCH,
         api_keys.SHARE_ACKNOWLEDGE,
         api_keys.INIT_PRODUCER_ID,
@@ -134,7 +135,7 @@ def _learnt(x: Request, answer: Mapping[str, Any]) -> Learnt | None:
     error = answer.get("error_code")
     if x.key == api_keys.JOIN_GROUP and error in (error_codes.NONE, error_codes.MEMBER_ID_REQUIRED):
         return str(answer["member_id"]), int(answer["generation_id"]) if error == error_codes.NONE else None
-    beats = x.key in (api_keys.CONSUMER_GROUP_HEARTBEAT, api_keys.SHARE_GROUP_HEARTBEAT)
+    beats = x.key in (api_keys.CONSUMER_GROUP_HEARTBEAT, api_keys.SHARE_GROUP_HEARTBEAT, api_keys.STREAMS_GROUP_HEARTBEAT)
     if beats and error == error_codes.NONE and answer["member_epoch"] != x.asked["member_epoch"]:
         return str(answer["member_id"] or x.asked["member_id"]), int(answer["member_epoch"])
     if x.key == api_keys.INIT_PRODUCER_ID and error == error_codes.NONE:

@@ -20,6 +20,7 @@ from groupmock_codec.api_keys import (
     OFFSET_COMMIT,
     OFFSET_FETCH,
     SHARE_GROUP_HEARTBEAT,
+    STREAMS_GROUP_HEARTBEAT,
     SYNC_GROUP,
     TXN_OFFSET_COMMIT,
 )
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 PACED: Final = (
     JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT,
-    FIND_COORDINATOR, METADATA,
+    STREAMS_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA,
 )  # fmt: skip
 """The APIs whose requests are judged when they are repeated."""
 AT_ONCE_NS: Final = 20 * NS_PER_MS
@@ -51,7 +52,9 @@ BROKER_NS: Final = 30 * NS_PER_MS
 ROUNDS_OF_COMMITS: Final = 12
 """This many commits may follow each other closely, because an application may commit the same offsets repeatedly (auto-commit with
 nothing new), each with a backoff of its own."""
-TIMED: Final = frozenset((HEARTBEAT, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, OFFSET_COMMIT, TXN_OFFSET_COMMIT))
+TIMED: Final = frozenset(
+    (HEARTBEAT, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT, OFFSET_COMMIT, TXN_OFFSET_COMMIT)
+)
 """The APIs whose pace is a setting of the application (heartbeat.interval.ms, auto.commit.interval.ms), so that HASTY_NS does not count."""
 
 

@@ -25,6 +25,7 @@ OF_GROUPS: Final = frozenset(
         api_keys.TXN_OFFSET_COMMIT,
         api_keys.CONSUMER_GROUP_HEARTBEAT,
         api_keys.SHARE_GROUP_HEARTBEAT,
+        api_keys.STREAMS_GROUP_HEARTBEAT,
     )
 )
 OF_SHARE_SESSIONS: Final = frozenset((api_keys.SHARE_FETCH, api_keys.SHARE_ACKNOWLEDGE))

@@ -14,14 +14,14 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
-from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, NOT_READY, PREPARING_REBALANCE, RECONCILING, STABLE
 
 from ..clients import IDENTIFIED, SOFTWARE_TOLD
 from ..windows import BEFORE, OF_GROUP, OF_MEMBER
 from . import processes, wire
 
 OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
-UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
+UNDER_WAY: Final = (*OF_CLASSIC, NOT_READY, ASSIGNING, RECONCILING)
 AT_REST: Final = (EMPTY, STABLE)
 BEHIND_THEIR_BACKS: Final = "generation_set"
 """The cause of a state change that begins no rebalance: a command set the generation."""

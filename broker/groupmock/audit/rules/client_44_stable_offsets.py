@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from groupmock_codec.api_keys import OFFSET_FETCH
 
 from ..course import course_of
 from ..pace import again, note_refusal
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered_again, asked
+from ..streams_example import HEADER, JOINED
 from ..subjects import UNSTABLE_OFFSET_COMMIT, Exchange
 
 SINCE: Final = 7
@@ -40,6 +41,17 @@ topics: t1:1
 do stable1(A)
 A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
 """
+
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-streams-group": f"""{HEADER}{JOINED}
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 0
+""",
+    }
+    also_broken: ClassVar[dict[str, str]] = {
+        "in-a-streams-group": f"""{HEADER}{JOINED}
+A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
+""",
+    }
 
     @answered_again(OFFSET_FETCH)
     def refused(self, x: Exchange) -> Judgements:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import share_example
+from .. import share_example, streams_example
 from ..consumer_example import ASKED_FOR_HALF, HEADER, JOINED
 from ..course import BEATS, JOINING, course_of, epoch_said
 from ..judgement import UNREAD
@@ -14,16 +14,16 @@ from ..subjects import Exchange
 
 class SpeaksInItsEpoch(Rule):
     code = "CLIENT-51"
-    title = "A ConsumerGroupHeartbeat or ShareGroupHeartbeat has the member epoch of the last answer"
+    title = "A heartbeat of a consumer, share or streams group has the member epoch of the last answer"
     what = (
-        "A ConsumerGroupHeartbeat or ShareGroupHeartbeat that neither joins nor leaves has the `member_epoch` of the last answer that the "
-        "member has heard."
+        "A ConsumerGroupHeartbeat, ShareGroupHeartbeat or StreamsGroupHeartbeat that neither joins nor leaves has the `member_epoch` "
+        "of the last answer that the member has heard."
     )
     why = (
         "The coordinator fences a member with another epoch (110): it loses all of its partitions. The one before the last is "
         "forgiven only to a member that owns nothing new, since the last answer may have been lost."
     )
-    source = ("clients.md#client-51", "KIP-848", "consumer-groups.md#cg-64")
+    source = ("clients.md#client-51", "KIP-848", "consumer-groups.md#cg-64", "KIP-1071")
     fix = "Take the epoch over from each answer without an error before the next heartbeat is built."
     kept = f"""{HEADER}{JOINED}
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
@@ -35,6 +35,9 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
         "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
 A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 """,
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$epoch -> 0
+""",
     }
     also_broken: ClassVar[dict[str, str]] = {
         "back": f"""{HEADER}{JOINED}{ASKED_FOR_HALF}
@@ -44,6 +47,9 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> any
 """,
         "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
 A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
+""",
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$epoch+1 -> 110
 """,
     }
     settings: ClassVar[dict[str, str]] = {"group.consumer.assignment.interval.ms": "0"}

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from groupmock_codec.units import NS_PER_MS
 
-from .. import share_example
+from .. import share_example, streams_example
 from ..consumer_example import HEADER, JOINED
-from ..course import BEATS, JOINING, course_of, epoch_said
+from ..course import BEATS, JOINING, assigns, course_of, epoch_said
 from ..judgement import SLOW_BROKER
 from ..order import GRACE_NS
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
@@ -17,13 +17,12 @@ from ..subjects import Exchange, Member
 
 class BeatsAsTold(Rule):
     code = "CLIENT-52"
-    title = "Heartbeats of consumer groups and share groups come as often as the last answer says, one at a time"
+    title = "Heartbeats of consumer, share and streams groups come as often as the last answer says, one at a time"
     severity = WARNING
     what = (
-        "The next ConsumerGroupHeartbeat or ShareGroupHeartbeat "
-        "comes after `heartbeat_interval_ms` of the last answer, or at once when there is something "
-        "to say: not before half of it with nothing new, not after twice as long by a process that sends other requests, and not "
-        "before the last one is answered."
+        "The next ConsumerGroupHeartbeat, ShareGroupHeartbeat or StreamsGroupHeartbeat comes after `heartbeat_interval_ms` of the last "
+        "answer, or at once when there is something to say: not before half of it with nothing new, not after twice as long by a process "
+        "that sends other requests, and not before the last one is answered. A member of a streams group may list its tasks at any time."
     )
     why = (
         "Coordinators hand out and take back partitions in these answers alone: whoever comes late keeps the whole group waiting, and "
@@ -37,7 +36,7 @@ class BeatsAsTold(Rule):
         "AbstractMembershipManager.maybeReconcile",
     )
     fix = "Start the timer anew with the interval of each answer; the consumer has no setting of its own for it."
-    settings: ClassVar[dict[str, str]] = {"group.consumer.heartbeat.interval.ms": "1000", "group.share.heartbeat.interval.ms": "1000"}
+    settings: ClassVar[dict[str, str]] = {f"group.{each}.heartbeat.interval.ms": "1000" for each in ("consumer", "share", "streams")}
     kept = f"""{HEADER}{JOINED}
 pause 700
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
@@ -59,6 +58,12 @@ A: ShareGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0 member_epoch=?now
 pause 1000
 A: ShareGroupHeartbeat v1 member_id=a member_epoch=$now -> 0
 """,
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+pause 700
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$epoch -> 0 member_epoch=?now
+pause 1000
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$now -> 0
+""",
     }
     also_broken: ClassVar[dict[str, str]] = {
         "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
@@ -67,6 +72,13 @@ pause 2000
 A: Metadata topics=[{{name: $t1}}]
 pause 500
 A: ShareGroupHeartbeat v1 member_id=a member_epoch=$now -> 0
+""",
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$epoch -> 0 member_epoch=?now
+pause 2000
+A: Metadata topics=[{{name: $t1}}]
+pause 500
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$now -> 0
 """,
     }
 
@@ -90,8 +102,10 @@ A: ShareGroupHeartbeat v1 member_id=a member_epoch=$now -> 0
 
     def _in_time(self, x: Exchange, member: Member, before: Exchange, interval: int) -> Judgements:
         soon = x.received - before.received < interval // 2
-        if soon and before.answer is not None and before.answer["assignment"] is not None:
+        if soon and before.answer is not None and assigns(before.answer):
             return  # The member may answer a new assignment at once.
+        if soon and x.asked.get("active_tasks") is not None:
+            return  # Kafka Streams lists its tasks again, at any time and unchanged, while its threads take them up.
         if not soon or x.asked != before.asked:
             yield KEPT
             return

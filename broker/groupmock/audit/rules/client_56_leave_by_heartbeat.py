@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import share_example
+from .. import share_example, streams_example
 from ..consumer_example import HEADER, JOINED
 from ..course import BEATS, JOINING, course_of, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
@@ -17,8 +17,8 @@ class LeavesByAHeartbeat(Rule):
     code = "CLIENT-56"
     title = "A consumer that is closed sends a ConsumerGroupHeartbeat of epoch -1, a static one of -2"
     what = (
-        "When its application closes it, a member without an instance id sends a ConsumerGroupHeartbeat or, in a share group, a "
-        "ShareGroupHeartbeat of epoch -1. A static member "
+        "When its application closes it, a member without an instance id sends a ConsumerGroupHeartbeat, in a share group a "
+        "ShareGroupHeartbeat, in a streams group a StreamsGroupHeartbeat, of epoch -1. A static member "
         "sends -2 and may be back within its session; its application may ask for -1 instead (KIP-1092). That a process was closed "
         "and did not crash is on no wire: that nothing came is judged where a row of kind `client` says so."
     )
@@ -26,7 +26,7 @@ class LeavesByAHeartbeat(Rule):
         "Until its session has expired nobody gets the partitions of a member that says nothing, and a static member's successor is "
         "refused for good (111), since the place is taken."
     )
-    source = ("clients.md#client-56", "KIP-848", "KIP-1092", "consumer-groups.md#cg-90")
+    source = ("clients.md#client-56", "KIP-848", "KIP-1092", "consumer-groups.md#cg-90", "KIP-1071")
     fix = "Send the last heartbeat on close, when what was read is committed, and wait a moment for its answer."
     kept = f"""{HEADER}{JOINED}
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-1 -> 0
@@ -39,10 +39,16 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
         "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
 A: ShareGroupHeartbeat v1 member_id=a member_epoch=-1 -> 0
 """,
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=-1 -> 0
+""",
     }
     also_broken: ClassVar[dict[str, str]] = {
         "in-a-share-group": f"""{share_example.HEADER}{share_example.JOINED}
 A: ShareGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
+""",
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=-2 -> 42
 """,
     }
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from groupmock_codec import error_codes
 from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
+from .. import streams_example
 from ..consumer_example import HEADER, JOINED
 from ..course import Course, course_of, epoch_said
 from ..judgement import UNREAD
@@ -18,19 +19,19 @@ from ..transaction_example import IN_TRANSACTION, WHO
 
 STALE: Final = error_codes.STALE_MEMBER_EPOCH
 WITH_EPOCHS: Final = 9
-"""A member of a consumer group may commit from this version of OffsetCommit on."""
+"""A member of a consumer group or streams group may commit from this version of OffsetCommit on."""
 
 
 class CommitsInItsEpoch(Rule):
     code = "CLIENT-57"
     title = "A consumer commits by OffsetCommit 9 or higher in its member epoch, and not again in an epoch that is stale"
     what = (
-        "A member of a consumer group commits by version 9 or higher, in the epoch that it was told last, in a transaction too (there the "
-        "epoch stands in `generation_id`). Where that is answered "
+        "A member of a consumer group or streams group commits by version 9 or higher, in the epoch that it was told last, in a "
+        "transaction too (there the epoch stands in `generation_id`). Where that is answered "
         "STALE_MEMBER_EPOCH (113) it does not commit in that epoch again before an answer to a heartbeat has told it an epoch."
     )
     why = "Older versions are refused (35), and so is a stale epoch as often as it comes: the partitions may have another owner by now."
-    source = ("clients.md#client-57", "KIP-848", "CommitRequestManager")
+    source = ("clients.md#client-57", "KIP-848", "CommitRequestManager", "KIP-1071")
     fix = "Read the epoch when the request is sent; after 113 wait for a heartbeat's answer with another one, else fail the commit."
     kept = f"""{HEADER}{JOINED}
 A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$epoch topics=[t($t1, o(0, 5))] -> 0
@@ -42,11 +43,24 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 pause 300
 A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
 """
+    also_kept: ClassVar[dict[str, str]] = {
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$epoch topics=[t($t1, o(0, 5))] -> 0
+""",
+    }
     also_broken: ClassVar[dict[str, str]] = {
         "in-a-transaction": f"""{HEADER}{JOINED}{IN_TRANSACTION}
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 pause 300
 T: TxnOffsetCommit v3 {WHO} generation_id=99 member_id=a topics=[t($t1, o(0, 5))] -> 22
+""",
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$epoch -> 0
+pause 300
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
+pause 300
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
+pause 300
 """,
     }
 
@@ -59,7 +73,7 @@ T: TxnOffsetCommit v3 {WHO} generation_id=99 member_id=a topics=[t($t1, o(0, 5))
         refused: Exchange | None = x.member.notes.get(self.code)
         if x.key == OFFSET_COMMIT and x.version < WITH_EPOCHS:
             yield Broken(
-                f"{x.member.name} is a member of a consumer group and commits by OffsetCommit {x.version}",
+                f"{x.member.name} has a member epoch and commits by OffsetCommit {x.version}",
                 (*course.told.rows, x.seq),
                 f"OffsetCommit {WITH_EPOCHS} or higher, with its member epoch",
             )
@@ -73,7 +87,7 @@ T: TxnOffsetCommit v3 {WHO} generation_id=99 member_id=a topics=[t($t1, o(0, 5))
             yield Broken(
                 f"{member.name} was refused a commit in epoch {epoch_of(x)} as STALE_MEMBER_EPOCH and commits in it again",
                 (*refused.rows, x.seq),
-                "no commit before a ConsumerGroupHeartbeat is answered with another epoch",
+                "no commit before a heartbeat is answered with another epoch",
             )
         else:
             yield UNREAD
