@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import driven_member
 import pytest
 
+from groupmock.audit.drive.copies import Copy, environment_of
 from groupmock.audit.drive.situation import Situation, situations
 from groupmock.audit.rule import registered
 from groupmock.cli import main
@@ -116,6 +118,24 @@ def test_interrupt_reports_the_situations_before(
     assert f"timeline: groupmock timeline {tmp_path / 'works.jsonl'} --audit" in out
     assert "note: interrupted: 2 of 3 situations are not judged: rebalance, stopped" in out
     assert err.splitlines()[-1] == "groupmock audit: interrupted: the copies are ended, the situations before are judged"
+
+
+async def test_copy_whose_start_is_cancelled_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[asyncio.subprocess.Process] = []
+    create = asyncio.create_subprocess_exec
+
+    async def created(*command: str, **how: Any) -> asyncio.subprocess.Process:
+        made.append(await create(*command, **how))
+        return made[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", created)
+    environment = environment_of(1, "127.0.0.1:9092", "orders", "app", None)
+    starting = asyncio.ensure_future(Copy.start(["sleep", "600"], 1, environment, tmp_path / "said", lambda copy: None))
+    await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert [process.returncode for process in made] == [-signal.SIGKILL]
 
 
 def test_who_is_asked_to_stop_stands_in_the_journal(tmp_path: Path) -> None:

@@ -175,7 +175,8 @@ def run_a_streams_application(broker: Broker) -> None:
         standby_tasks=[],
         warmup_tasks=[],
     )
-    epochs, owned = dict.fromkeys(("a", "b"), 0), {"a": [], "b": []}
+    epochs = dict.fromkeys(("a", "b"), 0)
+    owned: dict[str, list[k88.TaskIds]] = {"a": [], "b": []}
     with Client(host, int(port), "app") as threads:
         for member in "aaaabababaab":
             join.member_id = join.process_id = member

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -42,10 +43,20 @@ class Copy:
         """Start one copy of the program as a process. Its stdout and stderr go to `said`, and `ended` is called when it has ended.
         Raises CannotRun."""
         with said.open("ab") as out:
-            try:
-                process = await asyncio.create_subprocess_exec(
+            starting = asyncio.ensure_future(
+                asyncio.create_subprocess_exec(
                     *command, stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
                 )
+            )
+            try:
+                process = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                # The process may exist already, and the loop would leave it running if its start was cancelled.
+                process = await starting
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+                raise
             except OSError as trouble:
                 raise CannotRun(f"cannot run {command[0]}: {trouble.strerror}") from None
         copy = cls(number, process, environment["GROUPMOCK_CLIENT_ID"], environment.get("GROUPMOCK_INSTANCE_ID"), said)
