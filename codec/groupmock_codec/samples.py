@@ -54,10 +54,12 @@ class _Sampler:
         return self.value(field.wire, depth)
 
     def default(self, field: Field) -> Any:
-        """Return the field's default, or an empty value if null may not be written in this version."""
-        if field.default is None and not field.nullable(self.version):
+        """Return the field's default, or an empty value if null may not be written in this version. A default that can be changed is a new
+        object, because tests change samples."""
+        default = field.default
+        if default is None and not field.nullable(self.version):
             return self.empty(field.wire)
-        return list(field.default) if isinstance(field.default, list) else field.default
+        return type(default)() if isinstance(default, list | Message) else default
 
     def empty(self, wire: Wire) -> Any:
         """Return an empty value of the wire type that is not null."""

@@ -14,9 +14,10 @@ from properties.codec import DAMAGED, MESSAGES
 from searching import examples
 
 from groupmock_codec import DecodeError, reference
+from groupmock_codec.declare import Message, fields_of
 from groupmock_codec.samples import edge_cases, sample
 
-from .kit import Type, both, every_version, types
+from .kit import Type, both, every_version, types, walk
 
 HOSTILE = [
     bytes.fromhex(text)
@@ -50,6 +51,19 @@ def written_alike(found: Type, version: int, message: Any) -> bytes:
     assert written == reference.encode(message, version, found.codec.flexible(version)), message
     assert both(found.codec, version, written) == ((message, len(written)), (message, len(written))), message
     return written
+
+
+def test_samples_share_no_changeable_default_with_the_declarations() -> None:
+    shared = []
+    for kind, version in every_version():
+        found = types()[kind]
+        for _, message in edge_cases(found.codec.message, version, found.codec.flexible(version), random.Random(kind)):
+            for path, struct in walk(message):
+                defaults = [field.default for field in fields_of(type(struct)) if isinstance(field.default, list | Message)]
+                mutable = [each for each in defaults if isinstance(each, list) or not each.__struct_config__.frozen]
+                values = [getattr(struct, name) for name in struct.__struct_fields__]
+                shared += [(kind, path) for each in mutable if any(each is value for value in values)]
+    assert shared == []
 
 
 @EVERY_VERSION
