@@ -1,4 +1,4 @@
-"""Repeat the whole comparison: start every release of Apache Kafka with every class of settings, and play every family on it."""
+"""Repeat the whole comparison with Kafka: start every release of Apache Kafka with every class of settings, and play every family on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the client matrix: the behaviour of Kafka and groupmock that stock clients saw, as tests/interop/matrix recorded it."""
+"""Write the page of the client matrix: the behaviour of Kafka and groupmock that stock clients saw, as tests/interop/matrix recorded it."""
 
 from __future__ import annotations
 

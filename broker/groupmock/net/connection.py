@@ -340,7 +340,7 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def shut(self, linger: bool = True) -> None:
-        """Close the connection: send the answers that were made, then FIN. No request is handled any more. `linger` waits for the peer
+        """Send the answers that were made and close the connection with a FIN. No request is handled any more. `linger` waits for the peer
         to close its half."""
         self.state |= CLOSING
         self.repeat = None

@@ -354,7 +354,7 @@ class Recorder:
 
 
 def arguments_as_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Convert bytes to {"base64": text}, so that they differ from strings when a journal is read back, and leave out secrets."""
+    """Convert bytes among the arguments to {"base64": text}, so that they differ from strings in a journal, and leave out secrets."""
     return {
         name: {"base64": b64encode(value).decode()} if isinstance(value, bytes) else "" if name in SECRET_ARGUMENTS else value
         for name, value in arguments.items()

@@ -16,7 +16,7 @@ SOON: Final = 1_000_000_000
 
 
 class Ended(NamedTuple):
-    """An ended connection: when it ended (`at`, ns), what happened (`text`), what the group does about it (`waits`), and whether the
+    """Tells of a connection that ended: when (`at`, ns), what happened (`text`), what the group does about it (`waits`), and whether the
     client ended it (`by_client`)."""
 
     at: int

@@ -103,8 +103,8 @@ class SetBack(NamedTuple):
 
 
 class Gone:
-    """A former member: when (`at`), why (`cause` is the coordinator's word, `how` the story's), and what was known of it then. `owned` are
-    the partitions that it had, and `closed` is when its connection ended, or None while it is open."""
+    """Tells of a member that is gone: when (`at`), why (`cause` is the coordinator's word, `how` the story's), and what was
+    known of it then. `owned` are the partitions that it had, and `closed` is when its connection ended, or None while it is open."""
 
     __slots__ = ("at", "cause", "closed", "how", "ordered", "owned", "person", "reason")
 

@@ -1,4 +1,4 @@
-"""Play one plan: its steps, then a calm phase without faults, then the final checks."""
+"""Play one plan of a simulation: its steps, then a calm phase without faults, then the final checks."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ NEAR_MS = 50.0
 
 
 class CorePlayer(Watch):
-    """One play of a script on the core of a cluster of its own. `events` is what has come of the steps so far."""
+    """Plays one script on the core of a cluster of its own. `events` is what has come of the steps so far."""
 
     def __init__(self, script: Script, facts: Facts) -> None:
         self.script, self.facts = script, facts

@@ -22,8 +22,8 @@ class CannotRun(Exception):
 
 
 class Copy:
-    """One process of the judged program. `client_id` and `instance_id` are those in its environment. `asked` is true once it was sent a
-    signal that ends it. `status` is its exit status, or None while it runs.
+    """Runs one process of the judged program. `client_id` and `instance_id` are those in its environment. `asked` is true once it was sent
+    a signal that ends it. `status` is its exit status, or None while it runs.
 
     The process leads a process group of its own, and signals go to the whole group, because a program is often a shell or a launcher around
     the client.

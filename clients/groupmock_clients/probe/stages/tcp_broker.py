@@ -128,7 +128,7 @@ class TcpBroker:
             self._link = self._connect(self.host, self.port)
 
     def connect_again(self) -> None:
-        """Reconnect after a death: wait for an answer and for ready coordinators, and forget the topics. Raises NoBroker."""
+        """Reconnect after the broker died: wait for an answer and for ready coordinators, and forget the topics. Raises NoBroker."""
         with self._lock:
             self.renew()
             self._topics.clear()

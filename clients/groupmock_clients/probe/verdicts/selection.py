@@ -26,7 +26,7 @@ class UnknownName(Exception):
 
 @dataclass(frozen=True)
 class Planned:
-    """A dialogue to play: `variant` is slower than the text by `factor`, and `written` is as in the file."""
+    """Holds a dialogue to play: `variant` is slower than the text by `factor`, and `written` is as in the file."""
 
     written: Variant
     variant: Variant

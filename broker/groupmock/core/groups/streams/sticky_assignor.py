@@ -143,7 +143,7 @@ class _Process:
 
 
 class _Computation:
-    """One computation of the targets of a group."""
+    """Computes the targets of one group, phase by phase."""
 
     def __init__(
         self, tasks: Mapping[str, int], stateful: Collection[str], members: int, standbys: int, effort: Effort, before_4_4: bool

@@ -67,7 +67,7 @@ def describe(group: Group) -> k89.DescribedGroup:
 
 
 def _topology(group: Group) -> k89.Topology | None:
-    """Return the topology, sorted: with the decided partition counts and each name once if it is ready, else as it was sent (ST-52)."""
+    """Return the topology with sorted names, with decided partition counts and each name once if it is ready, else as sent (ST-52)."""
     topology, configured = group.topology, group.configured
     if topology is None or configured is None:
         return None
