@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeVar
 
 from groupmock_codec import error_codes, group_states
 
@@ -65,6 +65,8 @@ class ReconcilingGroup(ModernGroup[R, T]):
 
     __slots__ = ()
     restless: set[str]
+    away_may_join: ClassVar[bool] = False
+    """True if a static member that is away may join without its instance id."""
 
     def present(self) -> str:
         """Return the state that follows from the group's epochs and members (ConsumerGroup.maybeUpdateGroupState)."""
@@ -168,7 +170,7 @@ def check_room(kind: str, size: int, members: Collection[str], instances: Collec
         raise Refused(error_codes.GROUP_MAX_SIZE_REACHED, f"The {kind} group has reached its maximum capacity of {most} members.")
 
 
-def sender(kind: str, group: ReconcilingGroup[R, T], beat: B, owns_no_more: Callable[[B, R], bool]) -> R | None:
+def sender(group: ReconcilingGroup[R, T], beat: B, owns_no_more: Callable[[B, R], bool]) -> R | None:
     """Return the member that sent the heartbeat, or None for a new member that joins. Raises Refused, also if the member may not send this
     epoch. `owns_no_more` says whether the member names what it owns, and was assigned all of it.
 
@@ -180,7 +182,7 @@ def sender(kind: str, group: ReconcilingGroup[R, T], beat: B, owns_no_more: Call
         if member is None and beat.epoch != JOINING:
             raise Refused(error_codes.UNKNOWN_MEMBER_ID, f"Member {beat.member_id} is not a member of group {beat.group_id}.")
     if member is not None and beat.epoch >= 0:
-        _check_epoch(kind, member, beat, owns_no_more)
+        _check_epoch(group, member, beat, owns_no_more)
     return member
 
 
@@ -204,14 +206,14 @@ def _of_instance(group: ReconcilingGroup[R, T], beat: Sent, instance: str) -> R 
     return group.members.get(beat.member_id) if known is None else None
 
 
-def _check_epoch(kind: str, member: R, beat: B, owns_no_more: Callable[[B, R], bool]) -> None:
+def _check_epoch(group: ReconcilingGroup[R, T], member: R, beat: B, owns_no_more: Callable[[B, R], bool]) -> None:
     """Check the member epoch of a heartbeat. A higher one is refused. A lower one is accepted from a member that lost an answer, which
     its owned partitions show (CG-40), and 0 always, because it is a new beginning (CG-39)."""
-    rejoins = kind == "streams" and beat.epoch == JOINING  # A streams member that is away may join without its instance id.
+    rejoins = group.away_may_join and beat.epoch == JOINING
     if beat.epoch > member.epoch and not rejoins:
-        raise _fenced(kind, "greater", member, beat)
+        raise _fenced(group.group_type, "greater", member, beat)
     if 0 < beat.epoch < member.epoch and (beat.epoch != member.previous_epoch or not owns_no_more(beat, member)):
-        raise _fenced(kind, "smaller", member, beat)
+        raise _fenced(group.group_type, "smaller", member, beat)
 
 
 def _fenced(kind: str, how: str, member: Owner, beat: Sent) -> Refused:

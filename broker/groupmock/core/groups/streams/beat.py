@@ -202,7 +202,7 @@ def check_owned(lists: Sequence[Iterable[TaskIds] | None], configured: Configure
 
 def sender(group: Group, beat: Beat) -> Member | None:
     """Return the member that sent the heartbeat, or None for a new member that joins. Raises Refused (`reconciling.sender`)."""
-    return reconciling.sender("streams", group, beat, _owns_no_more)
+    return reconciling.sender(group, beat, _owns_no_more)
 
 
 def _owns_no_more(beat: Beat, member: Member) -> bool:

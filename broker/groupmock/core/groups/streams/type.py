@@ -48,6 +48,7 @@ class StreamsGroup(Group):
     may_follow: ClassVar[Mapping[str, Collection[str]]] = MAY_FOLLOW
     timers: ClassVar[tuple[str, ...]] = ("session", "revocation", membership.DELAY, readiness.TIMER)
     follows_topics: ClassVar[bool] = True
+    away_may_join: ClassVar[bool] = True
 
     def had_all(self, member: Member, epoch: int, at: Collection[At]) -> bool:
         """True if every partition of a commit is read by a task that the member has active, and had at the commit's epoch (ST-172 to
