@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages import k69_consumer_group_describe as k69
 
 from ...turn import Turn
-from ..view import Assignment, GroupView, MemberView, State, offsets_view
+from ..view import Assignment, GroupView, MemberView, group_view, member_view
 from . import orders, targets
 from .group import Group, Member
 
@@ -21,17 +21,8 @@ CONSUMER: Final = 1
 
 
 def view_of(group: Group) -> GroupView:
-    """Return a frozen view of the group. Its generation is the group epoch, and it has no leader."""
-    return GroupView(
-        group_id=group.group_id,
-        state=cast(State, str(group.state)),
-        generation=group.generation,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        leader=None,
-        members=[_viewed(group, member) for member in group.members.values()],
-        offsets=offsets_view(group.offsets),
-    )
+    """Return a frozen view of the group, which has no leader."""
+    return group_view(group, (_viewed(group, member) for member in group.members.values()))
 
 
 def _viewed(group: Group, member: Member) -> MemberView:
@@ -40,17 +31,7 @@ def _viewed(group: Group, member: Member) -> MemberView:
     for topic, index in sorted(member.assigned):
         if topic in names:
             assignment.setdefault(names[topic], []).append(index)
-    return MemberView(
-        member_id=member.member_id,
-        group_instance_id=member.group_instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        session_timeout_ms=member.session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        subscription=sorted(group.subscription_of(member)),
-        assignment=assignment,
-        assignment_bytes=b"",
-    )
+    return member_view(member, sorted(group.subscription_of(member)), assignment, member.rebalance_timeout_ms)
 
 
 def describe(turn: Turn, group: Group, topics: Topics) -> k69.DescribedGroup:

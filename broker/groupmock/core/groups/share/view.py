@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from groupmock_codec.messages import k77_share_group_describe as k77
 
 from ..consumer.orders import in_log, names
-from ..view import GroupView, MemberView, State
+from ..view import GroupView, MemberView, group_view, member_view
 from . import simple_assignor
 from .group import Group, Member
 
@@ -16,33 +16,14 @@ if TYPE_CHECKING:
 
 
 def view_of(group: Group) -> GroupView:
-    """Return a frozen view of the group. Its generation is the group epoch, and it has no leader and no committed offsets."""
-    return GroupView(
-        group_id=group.group_id,
-        state=cast(State, str(group.state)),
-        generation=group.generation,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        leader=None,
-        members=[_viewed(group, member) for member in group.members.values()],
-        offsets={},
-    )
+    """Return a frozen view of the group, which has no leader and no committed offsets."""
+    return group_view(group, (_viewed(group, member) for member in group.members.values()))
 
 
 def _viewed(group: Group, member: Member) -> MemberView:
     topics = group.home.topics
     named = {topics.name_of(topic_id): sorted(indexes) for topic_id, indexes in member.assigned.items()}
-    return MemberView(
-        member_id=member.member_id,
-        group_instance_id=None,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        session_timeout_ms=member.session_timeout_ms,
-        rebalance_timeout_ms=-1,
-        subscription=sorted(member.names),
-        assignment={name: named[name] for name in sorted(filter(None, named))},
-        assignment_bytes=b"",
-    )
+    return member_view(member, sorted(member.names), {name: named[name] for name in sorted(filter(None, named))})
 
 
 def describe(group: Group, topics: Topics) -> k77.DescribedGroup:

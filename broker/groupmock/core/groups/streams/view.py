@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from groupmock_codec.messages import k89_streams_group_describe as k89
 
 from ...java.hash_maps import string_rank
-from ..view import Assignment, GroupView, MemberView, State, offsets_view
+from ..view import Assignment, GroupView, MemberView, group_view, member_view
 from . import targets
 from .group import NO_TARGET, Group, Member, Sums
 from .heartbeat import in_answer
@@ -20,17 +20,8 @@ if TYPE_CHECKING:
 
 
 def view_of(group: Group) -> GroupView:
-    """Return a frozen view of the group. Its generation is the group epoch, and it has no leader."""
-    return GroupView(
-        group_id=group.group_id,
-        state=cast(State, str(group.state)),
-        generation=group.generation,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        leader=None,
-        members=[_viewed(group, member) for member in group.members.values()],
-        offsets=offsets_view(group.offsets),
-    )
+    """Return a frozen view of the group, which has no leader."""
+    return group_view(group, (_viewed(group, member) for member in group.members.values()))
 
 
 def _viewed(group: Group, member: Member) -> MemberView:
@@ -40,17 +31,7 @@ def _viewed(group: Group, member: Member) -> MemberView:
         for topic in group.reads.get(subtopology, ()):
             if number < group.topics.get(topic, (b"", 0))[1]:
                 found.setdefault(topic, []).append(number)
-    return MemberView(
-        member_id=member.member_id,
-        group_instance_id=member.group_instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        session_timeout_ms=member.session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        subscription=sorted(group.readers),
-        assignment={topic: found[topic] for topic in sorted(found)},
-        assignment_bytes=b"",
-    )
+    return member_view(member, sorted(group.readers), {topic: found[topic] for topic in sorted(found)}, member.rebalance_timeout_ms)
 
 
 def describe(group: Group) -> k89.DescribedGroup:
