@@ -73,6 +73,10 @@ class Leased(Protocol):
     session_timeout_ms: int
 
 
+class SessionMember(AnyMember, Leased, Protocol):
+    """A group member with a session."""
+
+
 FOR_EVER: Final = 1 << 62
 """A time (ns of the run) that is never reached."""
 

@@ -9,13 +9,14 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
-from groupmock_codec import error_codes
+from groupmock_codec import error_codes, group_states
 
-from ..effects import AnyMember
+from ..effects import SessionMember
+from .consumer import timing
 from .consumer.assignors import Spreads, Target
 from .consumer.orders import MemberTable, Spot
 from .consumer.states import FIRST_EPOCH
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .type import Home
 
 
-M = TypeVar("M", bound=AnyMember)
+M = TypeVar("M", bound=SessionMember)
 T = TypeVar("T")
 
 
@@ -44,6 +45,8 @@ class ModernGroup(GroupType, Generic[M, T]):
         "protocol_type", "stale", "state", "static_members", "table", "targets", "topics",
     )  # fmt: skip
 
+    own_timers: ClassVar[tuple[str, ...]]
+    """The timers of the group itself, not of its members."""
     members: dict[str, M]
 
     def __init__(self, home: Home, group_id: str, partition: int, state: str, protocol_type: str) -> None:
@@ -74,6 +77,19 @@ class ModernGroup(GroupType, Generic[M, T]):
     def ordered(self) -> list[M]:
         """Return the members in the order of the coordinator's member table (CG-108)."""
         return [self.members[member_id] for member_id in self.table]
+
+    def silent(self, now: int) -> dict[str, int | None]:
+        """Return for each member the ns since its last accepted heartbeat."""
+        return {member.member_id: timing.silence(member, now) for member in self.members.values()}
+
+    def die(self, turn: Turn, why: Why) -> None:
+        for member_id in self.members:
+            timing.stop(turn, self, member_id)
+        for timer in self.own_timers:
+            turn.timers.cancel((timer, self.group_id))
+        self.offsets.clear()
+        self.members = {}
+        turn.group_moved(self, self.change_state(group_states.DEAD), why)
 
     @abstractmethod
     def subscribed_names(self) -> Collection[str]:
@@ -136,7 +152,7 @@ class ModernGroup(GroupType, Generic[M, T]):
         self.assignment_epoch, self.computed_at = self.generation, None
 
 
-class Subscriber(AnyMember, Protocol):
+class Subscriber(SessionMember, Protocol):
     """A member with a set of topic names. Members with equal sets share one."""
 
     names: frozenset[str]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeVar
 
 from groupmock_codec import error_codes, group_states
 
-from ..effects import AnyMember, Leased
+from ..effects import SessionMember
 from .consumer.states import JOINING, Progress
 from .modern import ModernGroup
 from .offsets.commits import TRANSACTIONAL_MEMBER_EPOCH_SINCE
@@ -25,7 +25,7 @@ MEMBER_EPOCH_SINCE: Final = 9
 """The first version of OffsetCommit and OffsetFetch whose generation field may contain a member epoch (KIP-848)."""
 
 
-class Owner(AnyMember, Leased, Protocol):
+class Owner(SessionMember, Protocol):
     """A member with an epoch and a progress towards its target, for both of which see `consumer.states`."""
 
     member_id: str

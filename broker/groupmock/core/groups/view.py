@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
-from ..effects import AnyMember
+from ..effects import SessionMember
 
 if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
@@ -47,12 +47,6 @@ class GroupView(msgspec.Struct, frozen=True):
     offsets: dict[str, dict[int, int]]
 
 
-class Timed(AnyMember, Protocol):
-    """A group member with a session."""
-
-    session_timeout_ms: int
-
-
 def group_view(group: GroupType, members: Iterable[MemberView], leader: str | None = None) -> GroupView:
     """Return a frozen view of a group with these members. Its generation is the group epoch if the coordinator assigns the partitions."""
     return GroupView(
@@ -68,7 +62,7 @@ def group_view(group: GroupType, members: Iterable[MemberView], leader: str | No
 
 
 def member_view(
-    member: Timed, subscription: list[str], assignment: Assignment, rebalance_timeout_ms: int = -1, assignment_bytes: bytes = b""
+    member: SessionMember, subscription: list[str], assignment: Assignment, rebalance_timeout_ms: int = -1, assignment_bytes: bytes = b""
 ) -> MemberView:
     """Return a frozen view of a group member."""
     return MemberView(

@@ -13,11 +13,11 @@ from groupmock_codec.units import NS_PER_MS
 from ...effects import Leased
 from ...turn import Turn
 from ..type import GroupType
-from .group import Group, Member
 
 if TYPE_CHECKING:
     from ..configs import GroupConfigs
     from ..reconciling import Owner
+    from .group import Group, Member
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -39,8 +39,6 @@ class TimingKeys(NamedTuple):
 
 OF_CONSUMERS: Final = TimingKeys("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms")
 OF_SHARES: Final = TimingKeys("share.session.timeout.ms", "share.heartbeat.interval.ms", "share.assignment.interval.ms")
-
-
 OF_STREAMS: Final = TimingKeys("streams.session.timeout.ms", "streams.heartbeat.interval.ms", "streams.assignment.interval.ms")
 
 

@@ -12,7 +12,7 @@ from .. import causes
 from ..causes import Why
 from . import membership, subscription, timing
 from .group import Group, Member, Resolved, no_session
-from .states import MAY_FOLLOW, Progress, State
+from .states import MAY_FOLLOW, Progress
 
 if TYPE_CHECKING:
     from ..offsets.committed import At
@@ -38,6 +38,7 @@ class ConsumerGroup(Group):
     group_type: ClassVar[str] = "consumer"
     may_follow: ClassVar[Mapping[str, Collection[str]]] = MAY_FOLLOW
     timers: ClassVar[tuple[str, ...]] = ("session", "revocation", "member_join", "member_sync", "regex")
+    own_timers: ClassVar[tuple[str, ...]] = ("regex",)
     follows_topics: ClassVar[bool] = True
 
     def had_all(self, member: Member, epoch: int, at: Collection[At]) -> bool:
@@ -51,10 +52,6 @@ class ConsumerGroup(Group):
         from .view import view_of
 
         return view_of(self)
-
-    def silent(self, now: int) -> dict[str, int | None]:
-        """Return for each member the ns since its last accepted heartbeat."""
-        return {member.member_id: timing.silence(member, now) for member in self.members.values()}
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Handle a timer of the group, which ends a session or another time limit of a member, or starts the resolution of regular
@@ -110,11 +107,3 @@ class ConsumerGroup(Group):
             timing.renew(turn, self, member, member.session_timeout_ms)
             if member.progress is Progress.UNREVOKED:
                 timing.await_revocation(turn, self, member)
-
-    def die(self, turn: Turn, why: Why) -> None:
-        for member_id in list(self.members):
-            timing.stop(turn, self, member_id)
-        turn.timers.cancel(("regex", self.group_id))
-        self.offsets.clear()
-        self.members = {}
-        turn.group_moved(self, self.change_state(State.DEAD), why)

@@ -17,7 +17,7 @@ from ..consumer.group import no_session
 from ..type import Base, Committer, States
 from . import heartbeat, initializing
 from .group import Group, Member
-from .states import MAY_FOLLOW, State
+from .states import MAY_FOLLOW
 
 if TYPE_CHECKING:
     from ..consumer.assignors import Target
@@ -45,6 +45,7 @@ class ShareGroup(Group):
     group_type: ClassVar[str] = "share"
     may_follow: ClassVar[Mapping[str, Collection[str]]] = MAY_FOLLOW
     timers: ClassVar[tuple[str, ...]] = ("session", initializing.TIMER)
+    own_timers: ClassVar[tuple[str, ...]] = (initializing.TIMER,)
     follows_topics: ClassVar[bool] = True
     gives_way: ClassVar[bool] = False
 
@@ -66,10 +67,6 @@ class ShareGroup(Group):
         from .view import view_of
 
         return view_of(self)
-
-    def silent(self, now: int) -> dict[str, int | None]:
-        """Return for each member the ns since its last accepted heartbeat."""
-        return {member.member_id: timing.silence(member, now) for member in self.members.values()}
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Handle the end of a member's session, or store the start offsets that a heartbeat has asked for."""
@@ -127,11 +124,3 @@ class ShareGroup(Group):
     def unload(self, turn: Turn, why: Why) -> None:
         """Remove the group from a node that no longer coordinates it. The states of its share partitions stay."""
         self.die(turn, why)
-
-    def die(self, turn: Turn, why: Why) -> None:
-        for member_id in self.members:
-            turn.timers.cancel(("session", self.group_id, member_id))
-        turn.timers.cancel((initializing.TIMER, self.group_id))
-        self.offsets.clear()
-        self.members = {}
-        turn.group_moved(self, self.change_state(State.DEAD), why)

@@ -9,13 +9,12 @@ import msgspec
 
 from ...turn import Turn
 from .. import causes
-from ..causes import Why
 from ..consumer import timing
 from ..consumer.group import no_session
 from ..consumer.states import Progress
 from . import heartbeat, membership, readiness
 from .group import Group, Member, Target
-from .states import MAY_FOLLOW, State
+from .states import MAY_FOLLOW
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k88_streams_group_heartbeat import Topology
@@ -47,6 +46,7 @@ class StreamsGroup(Group):
     group_type: ClassVar[str] = "streams"
     may_follow: ClassVar[Mapping[str, Collection[str]]] = MAY_FOLLOW
     timers: ClassVar[tuple[str, ...]] = ("session", "revocation", membership.DELAY, readiness.TIMER)
+    own_timers: ClassVar[tuple[str, ...]] = (membership.DELAY, readiness.TIMER)
     follows_topics: ClassVar[bool] = True
     away_may_join: ClassVar[bool] = True
 
@@ -66,10 +66,6 @@ class StreamsGroup(Group):
         from .view import view_of
 
         return view_of(self)
-
-    def silent(self, now: int) -> dict[str, int | None]:
-        """Return for each member the ns since its last accepted heartbeat."""
-        return {member.member_id: timing.silence(member, now) for member in self.members.values()}
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Handle the end of a member's session, of its time to give up tasks, or of the initial rebalance delay, or create the internal
@@ -119,12 +115,3 @@ class StreamsGroup(Group):
             timing.renew(turn, self, member, member.session_timeout_ms)
             if member.progress is Progress.UNREVOKED:
                 timing.await_revocation(turn, self, member)
-
-    def die(self, turn: Turn, why: Why) -> None:
-        for member_id in list(self.members):
-            timing.stop(turn, self, member_id)
-        for timer in (membership.DELAY, readiness.TIMER):
-            turn.timers.cancel((timer, self.group_id))
-        self.offsets.clear()
-        self.members = {}
-        turn.group_moved(self, self.change_state(State.DEAD), why)
