@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from groupmock.rig.wire import Unreadable
 from groupmock_codec.api_keys import (
@@ -30,9 +30,9 @@ from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, Dele
 from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from groupmock_codec.messages.k74_list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 from groupmock_codec.messages.k76_share_group_heartbeat import ShareGroupHeartbeatRequest
-from groupmock_codec.messages.k77_share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from groupmock_codec.messages.k77_share_group_describe import ShareGroupDescribeRequest
 from groupmock_codec.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest
-from groupmock_codec.messages.k89_streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
+from groupmock_codec.messages.k89_streams_group_describe import StreamsGroupDescribeRequest
 
 from .tcp_broker import NoBroker, TcpBroker
 
@@ -78,8 +78,7 @@ def empty_groups(broker: TcpBroker, names: Sequence[str]) -> None:
     hidden = [group.group_id for group in answer.groups if group.group_state == DEAD]
     for group_id, member_id in (*members, *_consumers(broker, hidden)):
         _leave(broker, group_id, member_id)
-    _empty_share_groups(broker, hidden)
-    _empty_streams_groups(broker, hidden)
+    _leave_by_heartbeat(broker, hidden)
 
 
 def _consumers(broker: TcpBroker, names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -93,32 +92,25 @@ def _consumers(broker: TcpBroker, names: Sequence[str]) -> Iterator[tuple[str, s
         yield from ((group.group_id, member.member_id) for member in group.members)
 
 
-def _empty_share_groups(broker: TcpBroker, names: Sequence[str]) -> None:
-    """Let every member of a share group leave. LeaveGroup does not find them, so that each leaves with a heartbeat."""
-    version, heartbeat = broker.best(SHARE_GROUP_DESCRIBE, 1), broker.best(SHARE_GROUP_HEARTBEAT, 1)
-    if version is None or heartbeat is None or not names:
-        return
-    answer = broker.ask(SHARE_GROUP_DESCRIBE, version, ShareGroupDescribeRequest(group_ids=list(names)))
-    assert isinstance(answer, ShareGroupDescribeResponse)
-    for group in answer.groups:
-        for member in group.members:
-            leaving = ShareGroupHeartbeatRequest(group_id=group.group_id, member_id=member.member_id, member_epoch=-1)
-            broker.ask(SHARE_GROUP_HEARTBEAT, heartbeat, leaving)
+LEAVES: Final = {
+    SHARE_GROUP_DESCRIBE: (1, ShareGroupDescribeRequest, SHARE_GROUP_HEARTBEAT, 1, ShareGroupHeartbeatRequest),
+    STREAMS_GROUP_DESCRIBE: (0, StreamsGroupDescribeRequest, STREAMS_GROUP_HEARTBEAT, 0, StreamsGroupHeartbeatRequest),
+}
+"""The APIs of groups whose members LeaveGroup does not find: how to describe such a group, and with which heartbeat a member leaves. The
+numbers are the highest versions to use."""
 
 
-def _empty_streams_groups(broker: TcpBroker, names: Sequence[str]) -> None:
-    """Let every member of a streams group leave by a heartbeat. A static member leaves for good, also if it is away."""
-    version, heartbeat = broker.best(STREAMS_GROUP_DESCRIBE, 0), broker.best(STREAMS_GROUP_HEARTBEAT, 0)
-    if version is None or heartbeat is None or not names:
-        return
-    answer = broker.ask(STREAMS_GROUP_DESCRIBE, version, StreamsGroupDescribeRequest(group_ids=list(names)))
-    assert isinstance(answer, StreamsGroupDescribeResponse)
-    for group in answer.groups:
-        for member in group.members:
-            leaving = StreamsGroupHeartbeatRequest(
-                group_id=group.group_id, member_id=member.member_id, instance_id=member.instance_id, member_epoch=-1
-            )
-            broker.ask(STREAMS_GROUP_HEARTBEAT, heartbeat, leaving)
+def _leave_by_heartbeat(broker: TcpBroker, names: Sequence[str]) -> None:
+    """Let every member of a share or streams group leave by a heartbeat. A static member leaves for good, also if it is away."""
+    for describe, (described, ask, heartbeat, beaten, beat) in LEAVES.items():
+        version, leaving = broker.best(describe, described), broker.best(heartbeat, beaten)
+        if version is None or leaving is None or not names:
+            continue
+        answer: Any = broker.ask(describe, version, ask(group_ids=list(names)))
+        for group in answer.groups:
+            for member in group.members:
+                ids = {name: getattr(member, name) for name in ("member_id", "instance_id") if hasattr(member, name)}
+                broker.ask(heartbeat, leaving, beat(group_id=group.group_id, member_epoch=-1, **ids))
 
 
 def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
