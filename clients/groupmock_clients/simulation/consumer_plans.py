@@ -12,7 +12,7 @@ from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, FIND_COORD
 from groupmock_codec.group_states import ASSIGNING, EMPTY, RECONCILING, STABLE
 
 from .plan import CONSUMER, SimulatedClient, SimulationPlan
-from .steps import COMMANDS, MAKE, Draw, Make, command_of, steps_of, versions_of, who
+from .steps import COMMANDS, MAKE, STRESSES, Draw, Make, command_of, steps_of, versions_of, who
 
 PROFILES: Final = ("groupmock", "kafka-4.3")
 SPOKEN: Final = (FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, CONSUMER_GROUP_HEARTBEAT)
@@ -28,13 +28,6 @@ TIMINGS: Final = ((6_000, 8_000, 1_500), (6_000, 4_000, 1_000), (10_000, 15_000,
 ALWAYS: Final = {
     "wait": 12, "produce": 6, "kill": 2, "leave": 3, "start": 4, "subscribe": 2, "match": 1, "commit": 1, "create": 1, "delete": 1,
 }  # fmt: skip
-WEIGHTS: Final[tuple[dict[str, int], ...]] = (
-    {},
-    {"command": 14},
-    {"faults": 4, "command": 4},
-    {"cut": 3, "glue": 2, "break": 4, "deaf": 3},
-    {"command": 6, "faults": 2, "cut": 2, "glue": 2, "break": 2, "deaf": 2},
-)
 STEERING: Final[dict[str, Make]] = {
     **{name: make for name, make in COMMANDS.items() if name in (
         "expire_member", "freeze_member", "thaw_member", "release_group", "move_coordinator", "unload_coordinator", "move_leader",
@@ -93,7 +86,7 @@ def draw_consumers(dice: Random, seed: int) -> SimulationPlan:
         seed=seed, kind="consumers", profile=profile, settings=settings, nodes=dice.choice((1, 1, 2, 3)), topics=topics,
         leases=dice.random() < 0.7, clients=clients, steps=[],
     )  # fmt: skip
-    plan.steps = steps_of(dice, plan, {**ALWAYS, **dice.choice(WEIGHTS)}, STEPS)
+    plan.steps = steps_of(dice, plan, {**ALWAYS, **dice.choice(STRESSES)}, STEPS)
     return plan
 
 

@@ -11,7 +11,7 @@ from groupmock_codec.api_keys import FIND_COORDINATOR, SHARE_ACKNOWLEDGE, SHARE_
 from .consumer_plans import plans_about
 from .plan import SHARE, SimulatedClient, SimulationPlan, Step
 from .share_worker import NEVER
-from .steps import COMMANDS, MAKE, Draw, Make, command_of, steps_of, versions_of
+from .steps import COMMANDS, MAKE, STRESSES, Draw, Make, command_of, steps_of, versions_of
 
 PROFILES: Final = ("groupmock", "kafka-4.4", "kafka-4.3")
 SPOKEN: Final = (FIND_COORDINATOR, SHARE_GROUP_HEARTBEAT, SHARE_FETCH, SHARE_ACKNOWLEDGE)
@@ -31,13 +31,6 @@ HABITS: Final[tuple[list[int], ...]] = (
 )
 """The types with which a worker acknowledges one record after the other, from which each worker draws one list."""
 ALWAYS: Final = {"wait": 12, "produce": 10, "kill": 3, "leave": 2, "start": 5, "subscribe": 1}
-WEIGHTS: Final[tuple[dict[str, int], ...]] = (
-    {},
-    {"command": 14},
-    {"faults": 4, "command": 4},
-    {"cut": 3, "glue": 2, "break": 4, "deaf": 3},
-    {"command": 6, "faults": 2, "cut": 2, "glue": 2, "break": 2, "deaf": 2},
-)
 STEERING: Final[dict[str, Make]] = {
     **{name: make for name, make in COMMANDS.items() if name in (
         "expire_member", "move_coordinator", "unload_coordinator", "move_leader", "stop_node", "start_node", "stall_node", "step_clock",
@@ -80,7 +73,7 @@ def draw_shares(dice: Random, seed: int) -> SimulationPlan:
     )  # fmt: skip
     earliest = {"share.auto.offset.reset": "earliest"}
     begin: list[Step] = [["command", "configure_group", {"group": group, "set": earliest}] for group in groups]
-    plan.steps = begin + steps_of(dice, plan, {**ALWAYS, **dice.choice(WEIGHTS)}, STEPS)
+    plan.steps = begin + steps_of(dice, plan, {**ALWAYS, **dice.choice(STRESSES)}, STEPS)
     return plan
 
 

@@ -39,6 +39,14 @@ MORE: Final = {"partitions": (4, 10_000, 1_000_000, 2**31 - 1), "zipped": (1, 1_
 """The numbers of elements in a large request, with larger numbers where an element takes few bytes."""
 STATES: Final = (EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE)
 STEPS: Final = (12, 30)
+STRESSES: Final[tuple[dict[str, int], ...]] = (
+    {},
+    {"command": 14},
+    {"faults": 4, "command": 4},
+    {"cut": 3, "glue": 2, "break": 4, "deaf": 3},
+    {"command": 6, "faults": 2, "cut": 2, "glue": 2, "break": 2, "deaf": 2},
+)
+"""The weights of steps that trouble clients, of which a run draws one set."""
 
 Make = Callable[[Random, str, str, int, str, int], dict[str, Any]]
 Draw = Callable[[Random, SimulationPlan], list[Any]]
