@@ -44,24 +44,37 @@ class StreamsRow(Row):
         self._second: Member
 
     def run(self, short: bool) -> None:
-        """Every check; `short` leaves out the crash."""
+        """Every check; `short` leaves out the crash and what comes after it."""
         try:
             self.desk.create_topic(self.topic, PARTITIONS)
             self.desk.create_topic(f"{self.topic}-counts", PARTITIONS)
+            self._prepare()
             self.check("joins", self._joins)
             self.check("consumes", self._consumes, after="joins")
             self.check("commits", self._commits, after="consumes")
             if self._exactly_once:
                 self.check("back", self._back, after="commits")
+            last = "commits"
             if not short:
                 self.check("crash", self._crash, after="back" if self._exactly_once else "commits")
-            self.check("resumes", self._resumes, after="commits" if short else "crash")
+                last = self._grows("crash")
+            self.check("resumes", self._resumes, after=last)
             if not short:
-                self.check("static", self._static)
+                self._ends()
         finally:
             for each in self._members:
                 self.client = self.client or each.client_said
                 each.kill()
+
+    def _prepare(self) -> None:
+        """Set what the group needs before its first member."""
+
+    def _grows(self, after: str) -> str:
+        """Check what more than two instances do, and return the name of the last check."""
+        return after
+
+    def _ends(self) -> None:
+        self.check("static", self._static)
 
     def _instance(self, app: str | None = None, instance: str | None = None, of: Member | None = None) -> Member:
         """A new one; or that one, killed, in its folder again."""

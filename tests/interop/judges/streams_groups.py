@@ -22,26 +22,16 @@ class StreamsGroupRow(StreamsRow):
     PROTOCOL = "streams"
     _team: tuple[Member, ...] = ()
 
-    def run(self, short: bool) -> None:
-        """Every check; `short` leaves out the crash and what comes after it."""
-        try:
-            self.desk.create_topic(self.topic, PARTITIONS)
-            self.desk.create_topic(f"{self.topic}-counts", PARTITIONS)
-            self.desk.configure_group(self.app, "streams.num.standby.replicas", "1")
-            self.check("joins", self._joins)
-            self.check("consumes", self._consumes, after="joins")
-            self.check("commits", self._commits, after="consumes")
-            if self._exactly_once:
-                self.check("back", self._back, after="commits")
-            if not short:
-                self.check("crash", self._crash, after="back" if self._exactly_once else "commits")
-                self.check("scales", self._scales, after="crash")
-                self.check("bounced", self._bounced, after="scales")
-            self.check("resumes", self._resumes, after="commits" if short else "bounced")
-        finally:
-            for each in self._members:
-                self.client = self.client or each.client_said
-                each.kill()
+    def _prepare(self) -> None:
+        self.desk.configure_group(self.app, "streams.num.standby.replicas", "1")
+
+    def _grows(self, after: str) -> str:
+        self.check("scales", self._scales, after=after)
+        self.check("bounced", self._bounced, after="scales")
+        return "bounced"
+
+    def _ends(self) -> None:
+        """Check nothing more: static members of this protocol are not compared yet."""
 
     def _described(self) -> Described:
         return self.desk.describe_streams(self.app)
