@@ -9,7 +9,9 @@ from random import Random
 from typing import Any
 
 from groupmock.config.limits import Limits
+from groupmock.core.core import core_of
 from groupmock.core.events import Command
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
@@ -24,13 +26,6 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupR
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from groupmock_codec.records import NewRecord, encode_batch
-
-try:
-    from groupmock.core.core import core_of
-    from groupmock.core.identity import ApiRange, Identity, Node
-except ImportError:  # An older build has `Cluster` in the place of `core_of`.
-    from groupmock.core.cluster import ApiRange, Identity, Node  # type: ignore[no-redef,attr-defined]
-    from groupmock.core.cluster import Cluster as core_of  # type: ignore[assignment]
 
 JOIN, HEARTBEAT, SYNC, PRODUCE, FETCH = (11, 5), (12, 3), (14, 3), (0, 9), (1, 11)
 RESPONSE_HEADER = 8  # The length and the correlation id of a response take 8 bytes.
@@ -94,11 +89,7 @@ class Work:
         if audited:
             from groupmock.audit.sink import AuditSink  # A build without AuditSink is measured without the audit.
             from groupmock.net.beats import Beats
-
-            try:
-                from groupmock.net.clock import ClockAlarm
-            except ImportError:  # An older build has the class of the alarm in another module.
-                from groupmock.net.alarm import ClockAlarm  # type: ignore[no-redef,import-not-found]
+            from groupmock.net.clock import ClockAlarm
 
             self.audit = AuditSink(self.driver.journal, Beats(self.driver.connections), ClockAlarm(self.clock), self.clock.now)
             self.driver.journal.add(self.audit)
