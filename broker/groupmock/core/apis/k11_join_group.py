@@ -75,7 +75,8 @@ def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: Joi
     """Let a member that uses the classic protocol join a consumer group. It is answered at once, because the coordinator assigns
     (KIP-848, online migration)."""
     # These imports come late, because most clusters have no consumer group with classic members.
-    from ..groups.consumer import classic_members, rehearsal, timing
+    from ..groups import timing
+    from ..groups.consumer import classic_members, rehearsal
 
     _check_size(turn, group, message)
     client, settings = (request.client_id or "", request.client_host), timing.of(cluster.groups.configs, group.group_id, request.node)

@@ -15,9 +15,9 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 
 from ..authorizer.acl import DESCRIBE, GROUP, READ, TOPIC
 from ..budget import OverBudget, Ration, fitting
-from ..groups import causes, reconciling
+from ..groups import causes, reconciling, timing
 from ..groups.classic.type import ClassicGroup
-from ..groups.consumer import beat, heartbeat, subscription, timing
+from ..groups.consumer import beat, heartbeat, subscription
 from ..groups.consumer.beat import Beat
 from ..groups.consumer.states import JOINING
 from ..groups.consumer.type import ConsumerGroup
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..groups.consumer.group import Group
-    from ..groups.consumer.timing import Timing
+    from ..groups.timing import Timing
     from ..groups.type import GroupType
     from ..re2j.matching import Matcher
     from ..turn import Turn

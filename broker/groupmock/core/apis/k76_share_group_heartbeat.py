@@ -9,8 +9,7 @@ from groupmock_codec.messages.k76_share_group_heartbeat import ShareGroupHeartbe
 
 from ..authorizer.acl import DESCRIBE, GROUP, READ, TOPIC
 from ..budget import OverBudget, Ration, fitting
-from ..groups import causes
-from ..groups.consumer import timing
+from ..groups import causes, timing
 from ..groups.consumer.states import JOINING
 from ..groups.refused import Refused
 from ..groups.share import beat, heartbeat

@@ -16,7 +16,7 @@ import msgspec
 from groupmock_codec import error_codes, group_states
 
 from ..effects import SessionMember
-from .consumer import timing
+from . import timing
 from .consumer.assignors import Spreads, Target
 from .consumer.orders import MemberTable, Spot
 from .consumer.states import FIRST_EPOCH

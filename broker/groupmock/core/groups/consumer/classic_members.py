@@ -20,10 +20,10 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 
 from ...effects import Lease
 from ...turn import Turn
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
 from ..modern import settle
-from . import membership, reconciliation, subscription, targets, timing
+from . import membership, reconciliation, subscription, targets
 from .beat import Beat
 from .group import ClassicSide, Departure, Group, Member
 from .orders import Spot, by_topic
@@ -31,8 +31,8 @@ from .reconciliation import Owned
 from .states import JOINING, Progress
 
 if TYPE_CHECKING:
+    from ..timing import Timing
     from .assignors import Steps
-    from .timing import Timing
 
 NULL_NAME_SINCE = 7
 KNOWN_ID_SINCE = 4

@@ -11,15 +11,15 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import Assignment, Co
 from ...effects import Lease
 from ...turn import Turn
 from ...work import A_FEW
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
 from ..modern import settle
-from . import membership, subscription, targets, timing
+from ..timing import Timing
+from . import membership, subscription, targets
 from .beat import Beat, sender
 from .group import Group, Member
 from .orders import as_laid_out, by_topic
 from .states import AWAY, JOINING, LEAVING
-from .timing import Timing
 
 if TYPE_CHECKING:
     from ...log.topics import Topics

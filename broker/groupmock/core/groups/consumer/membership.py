@@ -12,10 +12,10 @@ from groupmock_codec import error_codes
 from groupmock_codec.messages.k13_leave_group import MemberIdentity
 
 from ...turn import Turn
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
 from ..modern import in_words, settle
-from . import reconciliation, targets, timing
+from . import reconciliation, targets
 from .beat import Beat
 from .group import Departure, Group, Member, no_session
 from .reconciliation import Owned

@@ -23,7 +23,7 @@ from groupmock_codec.errors import DecodeError
 from groupmock_codec.group_states import EMPTY
 
 from ...turn import Turn
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
 from ..classic import answers, rebalance, sessions, storage
 from ..classic.group import Member as ClassicMember
@@ -32,7 +32,6 @@ from ..classic.subscription import Subscribed
 from ..classic.vote import select_protocol
 from ..modern import settle
 from ..refused import Refused
-from . import timing
 from .classic_members import HIGHEST_SUBSCRIPTION, assignment_bytes
 from .group import ClassicSide, Group, Member
 from .orders import Held, Spot

@@ -12,10 +12,10 @@ from groupmock_codec.units import NS_PER_MS
 from ...settings import listed
 from ...turn import Turn
 from ..modern import ModernGroup
+from ..timing import Timing
 from .assignors import ASSIGNORS, Effort, Steps, Subscription, Target, assign, subscription_of
 from .assignors import Member as Seen
 from .group import Group, Member
-from .timing import Timing
 
 NOTHING_NAMED: Final = Subscription((), 0)
 

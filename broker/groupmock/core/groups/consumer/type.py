@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from ...turn import Turn
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
-from . import membership, subscription, timing
+from . import membership, subscription
 from .group import Group, Member, Resolved, no_session
 from .states import MAY_FOLLOW, Progress
 

@@ -12,14 +12,13 @@ from groupmock_codec.messages.k76_share_group_heartbeat import Assignment, Share
 from ...effects import Lease
 from ...turn import Turn
 from ...work import A_FEW
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
-from ..consumer import timing
 from ..consumer.orders import in_log
 from ..consumer.states import LEAVING
 from ..consumer.targets import may_compute
-from ..consumer.timing import Timing
 from ..modern import in_words, settle
+from ..timing import Timing
 from . import initializing, targets
 from .beat import Beat, sender
 from .group import Group, Member

@@ -10,9 +10,8 @@ import msgspec
 from groupmock_codec import error_codes
 
 from ...turn import Turn
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
-from ..consumer import timing
 from ..consumer.group import no_session
 from ..type import Base, Committer, States
 from . import heartbeat, initializing

@@ -17,14 +17,13 @@ from ...java.orders import java_order
 from ...log.config_keys import split_list
 from ...turn import Turn
 from ...work import A_FEW
-from .. import causes
+from .. import causes, timing
 from ..causes import Why
 from ..configs import TAGS
-from ..consumer import timing
 from ..consumer.states import AWAY, JOINING, LEAVING
-from ..consumer.timing import Timing
 from ..modern import settle
 from ..refused import Refused
+from ..timing import Timing
 from . import descriptions, endpoints, membership, readiness, targets
 from .beat import Beat, sender
 from .group import Group, Member

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from .. import causes
-from ..consumer import timing
+from .. import causes, timing
 from ..consumer.group import no_session
 from ..consumer.states import JOINING, Progress
 from ..modern import settle

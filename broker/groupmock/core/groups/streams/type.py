@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from ...turn import Turn
-from .. import causes
-from ..consumer import timing
+from .. import causes, timing
 from ..consumer.group import no_session
 from ..consumer.states import Progress
 from . import heartbeat, membership, readiness

@@ -1,23 +1,27 @@
-"""Sets the timers of a consumer group's members, and handles them when they are due: session, revocation, and two for classic members
-(CG-80 to CG-87)."""
+"""Sets and stops the timers of the members of groups whose coordinator assigns: session, revocation, and two for classic members of
+consumer groups (CG-80 to CG-87)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
 from groupmock_codec.units import NS_PER_MS
 
-from ...effects import Leased
-from ...turn import Turn
-from ..type import GroupType
+from ..effects import Leased
+from ..turn import Turn
+from .type import GroupType
 
 if TYPE_CHECKING:
-    from ..configs import GroupConfigs
-    from ..reconciling import Owner
-    from .group import Group, Member
+    from .configs import GroupConfigs
+
+
+class Rebalanced(Leased, Protocol):
+    """A member that has to give up partitions or to rejoin within its rebalance timeout."""
+
+    rebalance_timeout_ms: int
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -58,7 +62,7 @@ def renew(turn: Turn, group: GroupType, member: Leased, session_timeout_ms: int)
         member.session = turn.timers.set(("session", group.group_id, member.member_id), deadline)
 
 
-def await_revocation(turn: Turn, group: GroupType, member: Owner) -> None:
+def await_revocation(turn: Turn, group: GroupType, member: Rebalanced) -> None:
     """Start the revocation timer with the member's own rebalance timeout, which no heartbeat prolongs (CG-85, CG-86)."""
     turn.timers.set(("revocation", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
 
@@ -67,7 +71,7 @@ def revoked(turn: Turn, group: GroupType, member: Leased) -> None:
     turn.timers.cancel(("revocation", group.group_id, member.member_id))
 
 
-def await_join(turn: Turn, group: Group, member: Member) -> None:
+def await_join(turn: Turn, group: GroupType, member: Rebalanced) -> None:
     """Start the timer of a classic member that was told to rejoin with REBALANCE_IN_PROGRESS (27), unless the timer runs already. It is
     the rebalance timeout (CG-190)."""
     key = ("member_join", group.group_id, member.member_id)
@@ -75,7 +79,7 @@ def await_join(turn: Turn, group: Group, member: Member) -> None:
         turn.timers.set(key, turn.after(member.rebalance_timeout_ms))
 
 
-def await_sync(turn: Turn, group: Group, member: Member) -> None:
+def await_sync(turn: Turn, group: GroupType, member: Rebalanced) -> None:
     """Start the timer by which a classic member that joined has to send a SyncGroup, even if it sends heartbeats. It is the rebalance
     timeout (CG-190)."""
     turn.timers.cancel(("member_join", group.group_id, member.member_id))
