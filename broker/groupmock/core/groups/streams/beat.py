@@ -153,8 +153,10 @@ def _check_not_served(message: StreamsGroupHeartbeatRequest) -> None:
         raise _invalid("Static membership is not yet supported.")
     if message.warmup_tasks:
         raise _invalid("WarmupTasks are not supported yet.")
-    if message.task_offsets is not None or message.task_end_offsets is not None:
+    if message.task_offsets is not None:
         raise _invalid("TaskOffsets are not supported yet.")
+    if message.task_end_offsets is not None:
+        raise _invalid("TaskEndOffsets are not supported yet.")
 
 
 def _check_join(message: StreamsGroupHeartbeatRequest) -> None:

@@ -67,7 +67,7 @@ def test_former_release_refuses_static_members_and_offsets_of_tasks() -> None:
     world = StreamsWorld(quirks=Quirks(streams_fields_not_served=True))
     assert world.refused(world.raw_join(version=0, instance_id="")) == (INVALID_REQUEST, "Static membership is not yet supported.")
     assert world.refused(world.raw_join(version=0, warmup_tasks=ONE)) == (INVALID_REQUEST, "WarmupTasks are not supported yet.")
-    assert world.refused(world.raw_join(version=0, task_end_offsets=[])) == (INVALID_REQUEST, "TaskOffsets are not supported yet.")
+    assert world.refused(world.raw_join(version=0, task_end_offsets=[])) == (INVALID_REQUEST, "TaskEndOffsets are not supported yet.")
     told = world.raw_join(version=0)
     assert (told.member_epoch, told.task_offset_interval_ms, told.acceptable_recovery_lag_legacy) == (2, 0, 0)
 
