@@ -75,6 +75,15 @@ def test_without_a_server_the_rest_is_unknown_for_one_reason(tmp_path: Path, por
     assert details == {"the broker is gone: it takes no connections any more"}
 
 
+def test_what_was_broken_before_the_server_died_cannot_be_repeated(tmp_path: Path, port: str) -> None:
+    (tmp_path / "other.exchange").write_text('exchange awry "t"\nrows: R-awry\nA: LeaveGroup v2 member_id=m -> 25\n')
+    done, report = probe(tmp_path, port, "--parallel", "1", "--wait", "0")
+    assert done.returncode == 3, done.stderr
+    (awry,) = (each for each in report["exchanges"] if each["name"] == "awry")
+    assert (awry["verdict"], awry["detail"]) == ("unknown", "the broker is gone: it takes no connections any more")
+    assert len(report["deaths"]) == 1 and verdicts(report)["deadly"] == "broken"
+
+
 def test_a_command_that_brings_nothing_back_says_what_it_wrote(tmp_path: Path, port: str) -> None:
     failing = shlex.join([sys.executable, "-c", "print('no such disk'); raise SystemExit(5)"])
     done, report = probe(tmp_path, port, "--parallel", "1", "--restart", failing)

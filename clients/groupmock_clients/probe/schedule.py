@@ -148,7 +148,9 @@ class Schedule:
         return outcome
 
     def _round(self, planned: Sequence[Planned], attempt: int, parallel: int) -> list[DialogueOutcome]:
-        """Play each dialogue once, even if the server dies in between."""
+        """Play each dialogue once, even if the server dies in between. Nothing is played after a death from which it did not come back."""
+        if self._liveness.gone():
+            return [_lost(each, self.deaths[-1]) for each in planned]
         found: dict[str, DialogueOutcome] = {}
         left = list(planned)
         while left:
