@@ -15,6 +15,7 @@ from groupmock.core.share.share_partition import SharePartition
 from groupmock.core.share.shares import Shares
 from groupmock_clients.probe.language.exchange import Act, Pause, Send
 from groupmock_codec.api_keys import SHARE_GROUP_HEARTBEAT
+from groupmock_codec.units import NS_PER_MS
 
 from ..generated.script import Json, Script, client_of, group, ms_of, pause, request
 from ..generated.transcript import PARKED, imagined
@@ -109,6 +110,14 @@ class SharesAuthor:
         """Tell whether records were deleted of which no fetch knows yet, which changes what is in flight."""
         partition = self.partition(member, place)
         return partition is not None and partition.log.start > partition.states.start
+
+    def split_lock_ends(self, member: ShareMember, within_ms: int) -> bool:
+        """Tell whether locks of a split batch may end within a time. A broker ends the locks of such records one by one, and a waiting
+        fetch gets those that have ended first (SharePartition.scheduleAcquisitionLockTimeout)."""
+        end_ns = (self.now + within_ms) * NS_PER_MS
+        partitions = (self.partition(member, place) for place in self.places())
+        split = (batch for partition in partitions if partition is not None for batch in partition.states.batches if batch.split)
+        return any(run.state == ACQUIRED and run.deadline <= end_ns for batch in split for run in batch.runs)
 
     def waits(self, client: str) -> bool:
         """Tell whether the client has an unanswered request."""

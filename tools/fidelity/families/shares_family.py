@@ -38,6 +38,8 @@ LONG_LOCK_MS: Final = 30_000
 LOCK_MS: Final = 2000
 """The lock of records in groups that do not set another (settings_classes.py)."""
 WAIT_MS: Final = 400
+WAITING_MS: Final = 2 * WAIT_MS
+"""The time in which a fetch that waits, and what is sent meanwhile, is surely over."""
 MOVED_MS: Final = 300
 """The time that a former leader may take to forget its share partitions."""
 RELEASED_MS: Final = 250
@@ -211,7 +213,8 @@ def _fetch(author: SharesAuthor) -> None:
     elif rng.random() < 0.06:
         fields |= {rng.choice(("max_records", "max_bytes")): 0}
     elif rng.random() < 0.1:
-        fields |= {"min_bytes": rng.choice((0, 100, 300)), "max_wait_ms": WAIT_MS}
+        waiting = {"min_bytes": rng.choice((0, 100, 300)), "max_wait_ms": WAIT_MS}
+        fields |= {} if author.split_lock_ends(member, WAITING_MS) else waiting
     if rng.random() < 0.02:
         fields["share_acquire_mode"] = rng.choice((2, -1))
     if session is not None and rng.random() < 0.08:
@@ -254,6 +257,8 @@ def _wait_for_records(author: SharesAuthor) -> None:
         return
     rng = author.rng
     if not all(author.is_loaded(member, place) for place in author.places() if _slot(author, place) in session.slots):
+        return
+    if author.split_lock_ends(member, WAITING_MS):
         return
     fields = {
         "max_wait_ms": WAIT_MS, "min_bytes": rng.choice((1, 1, 1, 120)), "max_bytes": MOST_BYTES, "max_records": rng.choice((500, 1, 3)),
