@@ -59,6 +59,9 @@ INVARIANTS: Final[dict[str, Callable[[SharePartition], bool]]] = {
         each.states.available == sum(run.size for run in _runs(each) if run.state == AVAILABLE)
     ),
     "the done records are counted": lambda each: each.states.done == _done(each),
+    "no aborted records before the start are counted if nothing is in flight": lambda each: bool(
+        each.states.batches or not each.states.aborted_before
+    ),
     "the runs are counted": lambda each: each.states.runs == sum(len(batch.runs) for batch in each.states.batches),
     "a batch that is not split has one run": lambda each: all(batch.split or len(batch.runs) == 1 for batch in each.states.batches),
     "nothing in flight is after the end": lambda each: all(run.last < each.states.end for run in _runs(each)),

@@ -33,7 +33,10 @@ class RecordStates:
         self.end = start
         self.batches: list[InFlightBatch] = []
         self.done = 0
-        """The number of records at or after the start that are done (Kafka: the delivery complete count)."""
+        """The number of records at or after the start that are done."""
+        self.aborted_before = 0
+        """The number of aborted records that were archived although they lie before the start, in a batch of which only the begin was
+        deleted. Kafka counts them as done until all records in flight are done (SharePartition.archivePerOffsetBatchRecords)."""
         self.available = 0
         """The number of records that a member had, or could have had, and that the next fetch may get."""
         self.held: dict[str, int] = {}
@@ -51,6 +54,11 @@ class RecordStates:
     def in_flight(self) -> int:
         """Return how many records count as in flight: all from the start to the last acquired one, done ones included (SG-250)."""
         return self.end - self.start if self.batches else 0
+
+    @property
+    def delivery_complete(self) -> int:
+        """Return the number of records that lower the lag of the group (Kafka: the delivery complete count)."""
+        return self.done + self.aborted_before
 
     def stored_with_gaps(self, offset: int) -> None:
         """Note that the stored states, which are all that there is so far, have their first gap at the offset."""
@@ -197,6 +205,7 @@ class RecordStates:
         """Archive records as `archive` does, without writing that."""
         archived = self.archive(first, stop, state, cuts)
         self.unwritten += archived
+        self.aborted_before += sum(run.part(run.first, self.start - 1).size for run in archived if run.first < self.start)
         return archived
 
     def _cut(self, batch: InFlightBatch, stop: int) -> None:
@@ -248,7 +257,7 @@ class RecordStates:
             return False
         if full == len(self.batches):
             self.start = self.end = last + 1
-            self.done = 0
+            self.done = self.aborted_before = 0
         else:
             # Offsets that compaction has removed may lie between the batches.
             start = self.batches[full].first if full and last == self.batches[full - 1].last else last + 1

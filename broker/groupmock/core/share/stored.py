@@ -60,7 +60,8 @@ class Stored(msgspec.Struct):
         """Write the state before its start offset moves; the changed records count as done already. A start offset that is smaller than
         the stored one is not taken (ShareCoordinatorShard.generateShareStateRecord)."""
         if states.start >= self.start_offset:
-            self.done = max(states.done, self.done) if states.start == self.start_offset else states.done
+            done = states.delivery_complete
+            self.done = max(done, self.done) if states.start == self.start_offset else done
             self.start_offset = states.start
         states.written_start = None
         states.unwritten = [run for run in states.unwritten if run.last >= states.start]

@@ -137,6 +137,30 @@ def test_aborted_records_have_no_lock_that_ends(make_share: Callable[..., ShareR
     assert (share.start(), share.lag()) == (0, 1)  # The start is the one from before the release.
 
 
+def test_aborted_records_before_the_start_lower_the_lag_until_nothing_is_in_flight(make_share: Callable[..., ShareRig]) -> None:
+    """Kafka 4.4.0 answers with the same start offsets and lags (SharePartition.archivePerOffsetBatchRecords)."""
+    share = make_share(share__isolation__level="read_committed")
+    alice, bob = share.session("alice"), share.session("bob")
+    producer = Producer(share, 7)
+    share.produce(2)
+    producer.write(4)
+    producer.end(committed=False)
+    share.produce(4)
+    assert alice.take(P0, max_records=1) == [(0, 1, 1)]
+    share.delete_records_before(4)
+    assert bob.take(P0) == []  # The fetch learns that the log has not got the offset any more.
+    assert bob.take(max_records=9) == [(6, 10, 1)]
+    bob.acknowledge({P0: [(7, 8, ACCEPT)]})
+    assert (share.start(), share.lag()) == (4, 1)
+    bob.acknowledge({P0: [(6, 6, ACCEPT), (9, 10, ACCEPT)]})
+    assert (share.start(), share.lag()) == (4, -2)
+    alice.close()  # Nothing is in flight any more, and the count begins anew.
+    share.produce(2)
+    assert bob.take() == [(11, 12, 1)]
+    bob.acknowledge({P0: [(11, 11, ACCEPT)]})
+    assert (share.start(), share.lag()) == (11, 1)
+
+
 def test_a_fetch_that_acknowledges_moves_the_start_over_aborted_records_that_it_reads(make_share: Callable[..., ShareRig]) -> None:
     share = make_share(share__isolation__level="read_committed")
     producer = Producer(share, 7)
