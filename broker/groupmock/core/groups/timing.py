@@ -62,9 +62,10 @@ def renew(turn: Turn, group: GroupType, member: Leased, session_timeout_ms: int)
         member.session = turn.timers.set(("session", group.group_id, member.member_id), deadline)
 
 
-def await_revocation(turn: Turn, group: GroupType, member: Rebalanced) -> None:
+def await_revocation(turn: Turn, group: GroupType, member: Rebalanced, timeout_ms: int | None = None) -> None:
     """Start the revocation timer with the member's own rebalance timeout, which no heartbeat prolongs (CG-85, CG-86)."""
-    turn.timers.set(("revocation", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
+    timeout_ms = member.rebalance_timeout_ms if timeout_ms is None else timeout_ms
+    turn.timers.set(("revocation", group.group_id, member.member_id), turn.after(timeout_ms))
 
 
 def revoked(turn: Turn, group: GroupType, member: Leased) -> None:

@@ -10,6 +10,7 @@ from groupmock_codec.messages import k88_streams_group_heartbeat as k88
 
 from ...java.hashes import java_hash
 from ...java.orders import java_order
+from .. import timing
 from ..consumer.states import JOINING, Progress
 from ..refused import Refused
 from .group import Endpoint, Entry, Group, Member
@@ -23,18 +24,20 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 
-def check(turn: Turn, group: Group | None, beat: Beat, known: Member | None, prospect: Prospect, delayed: bool) -> None:
+def check(
+    turn: Turn, group: Group | None, beat: Beat, known: Member | None, prospect: Prospect, delayed: bool, session_timeout_ms: int
+) -> None:
     """Refuse a heartbeat at which Kafka fails, because it builds the table while source topics are missing or have wrong counts (ST-137).
-    Before that it has raised the endpoint epoch, noted the member's offsets, and found the topology not ready, as it is described from
-    then on. Only the rest is undone. Raises Refused."""
+    Raises Refused."""
     status = prospect.configured.status
     if status is None or status[0] == MISSING_INTERNAL:
         return
     before = None if known is None else known.endpoint
     kept = turn.quirks.streams_endpoints_follow_tasks or beat.epoch != JOINING
     endpoint = before if beat.endpoint is None and kept else beat.endpoint
-    loses = known is not None and endpoint is not None and not delayed and _loses_tasks(known, beat)
-    raised = loses or moves(turn, beat, before, endpoint)
+    steps = known is not None and not delayed and not (known.progress is Progress.UNREVOKED and still_owns(beat.owned, known.revoking))
+    loses = known is not None and steps and known.assigned.any
+    raised = (loses and endpoint is not None) or moves(turn, beat, before, endpoint)
     epoch = int(raised) + (0 if group is None else group.endpoint_epoch)
     others = group is not None and any(each.endpoint is not None for each in group.members.values() if each is not known)
     if beat.endpoint_epoch != epoch and (others or endpoint is not None):
@@ -42,11 +45,32 @@ def check(turn: Turn, group: Group | None, beat: Beat, known: Member | None, pro
             group.shown_ready = False
             if raised:
                 group.raise_endpoint_epoch()
-        if known is not None and beat.offsets is not None:
-            known.offsets = beat.offsets
-        if known is not None and beat.end_offsets is not None:
-            known.end_offsets = beat.end_offsets
+        if group is not None and known is not None:
+            _keep(turn, group, beat, known, session_timeout_ms)
+            if steps:
+                _await_tasks(turn, group, beat, known)
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+
+
+def _keep(turn: Turn, group: Group, beat: Beat, member: Member, session_timeout_ms: int) -> None:
+    """Change what Kafka does not have in the log, because it has changed that before it fails: offsets, the session and the wish to shut
+    down."""
+    if beat.offsets is not None:
+        member.offsets = beat.offsets
+    if beat.end_offsets is not None:
+        member.end_offsets = beat.end_offsets
+    if beat.shuts_down:
+        group.shut_down(member.member_id)
+    timing.renew(turn, group, member, session_timeout_ms)
+
+
+def _await_tasks(turn: Turn, group: Group, beat: Beat, member: Member) -> None:
+    """Start or stop the revocation timer as if the member had to give up all tasks, because Kafka has done so before it fails. A member
+    whose record says nothing of that is removed at the timer's end, unless it has another epoch then."""
+    timing.revoked(turn, group, member)
+    if member.assigned.any and still_owns(beat.owned, member.assigned) and member.progress is not Progress.UNREVOKED:
+        timeout_ms = beat.rebalance_timeout_ms if beat.rebalance_timeout_ms != -1 else member.rebalance_timeout_ms
+        timing.await_revocation(turn, group, member, timeout_ms)
 
 
 def moves(turn: Turn, beat: Beat, before: Endpoint | None, after: Endpoint | None) -> bool:
@@ -54,14 +78,6 @@ def moves(turn: Turn, beat: Beat, before: Endpoint | None, after: Endpoint | Non
     if turn.quirks.streams_endpoints_follow_tasks:
         return beat.epoch == JOINING and after is not None
     return before != after
-
-
-def _loses_tasks(member: Member, beat: Beat) -> bool:
-    """True if this heartbeat takes all tasks from the member, because its target is empty from now on."""
-    if not member.assigned.any:
-        return False
-    waits = member.progress is Progress.UNREVOKED and still_owns(beat.owned, member.revoking)
-    return not waits
 
 
 def table(group: Group, member: Member, unchecked: bool) -> list[k88.EndpointToPartitions]:

@@ -134,8 +134,7 @@ def advance(turn: Turn, group: Group, beat: Beat, member: Member) -> bool:
         lost = {*member.revoking.active, *member.revoking.standby}
         what, why = "revoking", causes.must_revoke(member.member_id, in_words(lost))
     else:
-        if before[1] is Progress.UNREVOKED:
-            timing.revoked(turn, group, member)
+        timing.revoked(turn, group, member)
         awaited = in_words(reconciliation.missing(group, member)) if member.progress is Progress.UNRELEASED else ""
         what, why = "reconciled", causes.reconciled(member.member_id, member.epoch, _has(member), awaited)
     turn.member_changed(group, member.member_id, what, why, member)

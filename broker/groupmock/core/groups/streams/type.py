@@ -75,7 +75,7 @@ class StreamsGroup(Group):
             (heartbeat.end_delay if timer == membership.DELAY else readiness.create)(turn, self)
             return True
         member = self.members.get(subject[1])
-        if member is None or (timer == "revocation" and member.progress is not Progress.UNREVOKED) or self.defers(turn, timer, subject):
+        if member is None or self.defers(turn, timer, subject):
             return False
         if timer == "session":
             why = causes.session_expired(member.member_id, member.session_timeout_ms, is_new=False)

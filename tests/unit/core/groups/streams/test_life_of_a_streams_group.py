@@ -111,6 +111,14 @@ def test_a_negative_topology_epoch_is_an_error_in_a_group_too() -> None:
     assert world.state() == ("Stable", 2, 2)
 
 
+def test_a_group_without_members_is_empty_although_its_topics_are_missing() -> None:
+    world = StreamsWorld()
+    world.join(of=topology(subtopology("0", "nowhere")))
+    assert world.state() == ("NotReady", 2, 2)
+    world.leave()
+    assert world.state() == ("Empty", 3, 3)
+
+
 def test_a_topology_that_is_not_ready_is_described_sorted() -> None:
     world = StreamsWorld()
     world.join(of=topology(subtopology("10", "t"), subtopology("1", "t", "missing", sinks=["z", "y"], state=["d", "c"])))

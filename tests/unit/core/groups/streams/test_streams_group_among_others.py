@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cases import for_each
-from streams_world import PLAIN, StreamsWorld, subtopology, topology
+from streams_world import PLAIN, SESSION_MS, StreamsWorld, subtopology, tasks, topology
 
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages import k88_streams_group_heartbeat as k88
@@ -160,6 +160,7 @@ def test_endpoint_table_follows_endpoints_and_tasks() -> None:
     gives = world.raw(member_epoch=2, endpoint_information_epoch=1)
     assert (gives.endpoint_information_epoch, list(_table(gives))) == (2, ["b", "a"])
     assert world.raw(member_epoch=2, endpoint_information_epoch=2).partitions_by_user_endpoint is None
+    assert list(_table(world.raw(member_epoch=2, endpoint_information_epoch=9))) == ["b", "a"]
 
 
 def _table(found: Any) -> dict[str, Any]:
@@ -233,6 +234,33 @@ def test_a_heartbeat_that_fails_at_endpoints_leaves_the_offsets_and_an_unready_t
     assert group.topology.subtopologies[0].state_changelog_topics[0].partitions == 0
     assert [(each.partition, each.offset) for each in group.members[0].task_offsets] == [(1, 2)]
     assert world.state() == ("Stable", 2, 2)
+
+
+@for_each(
+    "owned, timeout_ms, stays",
+    [(None, 1000, False), ({"0": [0, 1, 2, 3]}, 1000, False), ({}, 1000, True), (None, 30_000, True)],
+)
+def test_a_heartbeat_that_fails_at_endpoints_starts_the_time_to_give_tasks_up(
+    owned: dict[str, list[int]] | None, timeout_ms: int, stays: bool
+) -> None:
+    """Kafka removes the member after that time, although its record has no task to give up (seen on 4.4.0)."""
+    world = StreamsWorld()
+    world.join(rebalance_timeout_ms=timeout_ms)
+    world.topics.delete(world.turn(), "t")
+    lists = {} if owned is None else {"active_tasks": tasks(owned), "standby_tasks": [], "warmup_tasks": []}
+    assert world.refused(world.raw(member_epoch=2, user_endpoint=HERE, endpoint_information_epoch=5, **lists)) == (-1, None)
+    world.sleep(1001)
+    assert world.state() == (("Stable", 2, 2) if stays else ("Empty", 3, 3))
+
+
+def test_a_heartbeat_that_fails_at_endpoints_prolongs_the_session_and_shuts_down() -> None:
+    world = StreamsWorld()
+    world.join(of=topology(subtopology("0", "nowhere")))
+    world.sleep(SESSION_MS - 1)
+    failed = world.raw(member_epoch=2, user_endpoint=HERE, endpoint_information_epoch=5, shutdown_application=True)
+    assert world.refused(failed) == (-1, None)
+    world.sleep(2)
+    assert world.beat(endpoint_information_epoch=1).statuses == [1, 4]
 
 
 def test_streams_group_survives_a_move_of_its_coordinator() -> None:
