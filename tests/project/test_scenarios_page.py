@@ -20,6 +20,12 @@ def test_the_page_has_the_parts_that_there_is_data_for(tmp_path: Path) -> None:
     text = page.page(tmp_path)
     assert all(f"\n## {part}\n" in text for part in ("Live", "Live and virtual", "A large group, virtual", "Everything, live"))
     assert "* A *generation* is" in text and "150 ms" in text
+    assert "Kafka Streams" not in text
+    streams = [one(protocol=protocol, client="scripted") for protocol in ("kip-1071", "streams-classic")]
+    (tmp_path / page.VIRTUAL).write_bytes(to_json(results(one(client="scripted"), *streams, stage="virtual")))
+    text = page.page(tmp_path)
+    assert "## Kafka Streams, virtual" in text
+    assert "|  | Streams, classic<br>scripted | Streams, KIP-1071<br>scripted |" in text
 
 
 def test_the_page_names_what_was_not_as_it_should_be(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from rig_journal import never
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Sink
 from groupmock.rig import Wire, WireRig
-from groupmock.rig.consumer_member import JOINING, ConsumerMember
+from groupmock.rig.consumer_member import ConsumerMember
+from groupmock.rig.epoch_member import JOINING
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions

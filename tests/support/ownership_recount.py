@@ -17,6 +17,7 @@ from groupmock.rounds.group_fold import replaced_by
 
 NOTHING: frozenset[Partition] = frozenset()
 State = tuple[str, tuple[str, ...]]
+BEATS = ("ConsumerGroupHeartbeat", "StreamsGroupHeartbeat")
 
 
 class Recount:
@@ -75,7 +76,7 @@ class Recount:
     # -- rows
 
     def _RequestRow(self, row: RequestRow) -> None:
-        if row.api_name not in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "ConsumerGroupHeartbeat"):
+        if row.api_name not in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", *BEATS):
             return
         message = json_of(row.message)
         if not message or message["group_id"] != self.group:
@@ -94,7 +95,7 @@ class Recount:
             claimed = claim_of(message["protocol_type"], name, protocols[name]).owned
             self._owned[member] &= claimed
             self._pale[member] &= claimed
-        elif row.api_name == "ConsumerGroupHeartbeat" and member and message["member_epoch"] == 0:
+        elif row.api_name in BEATS and member and message["member_epoch"] == 0:
             self._comes_again(member, row.connection)
             self._holds(member, NOTHING)
         elif row.api_name == "SyncGroup" and not self._generation.get("over"):
@@ -124,13 +125,9 @@ class Recount:
         elif row.api_name == "SyncGroup":
             if row.delivered and asked["generation_id"] == self._generation.get("number"):
                 self._holds(asked["member_id"], self._told(asked["member_id"], bytes_of(message["assignment"])))
-        elif row.delivered and message["assignment"] is not None:
-            member = message["member_id"]
-            given = frozenset(
-                (self._ids[each["topic_id"]], number) for each in message["assignment"]["topic_partitions"] for number in each["partitions"]
-            )
-            self._moves(member, given)
-            self._holds(member, given)
+        elif row.delivered and (given := self._assigned(message)) is not None:
+            self._moves(message["member_id"], given)
+            self._holds(message["member_id"], given)
 
     def _AbandonedRow(self, row: AbandonedRow) -> None:
         self._asked.pop(row.ticket, None)
@@ -185,6 +182,16 @@ class Recount:
                 self.seen |= self._of(fields["topic"]) - before
 
     # -- what follows
+
+    def _assigned(self, message: Mapping[str, Any]) -> frozenset[Partition] | None:
+        """Return the partitions or active tasks that an answer to a heartbeat gives, or None if it gives nothing new."""
+        if "active_tasks" in message:
+            found = message["active_tasks"]
+            named = None if found is None else [(f"task {each['subtopology_id']}", each) for each in found]
+        else:
+            found = message["assignment"]
+            named = None if found is None else [(self._ids[each["topic_id"]], each) for each in found["topic_partitions"]]
+        return None if named is None else frozenset((name, number) for name, each in named for number in each["partitions"])
 
     def _of(self, topic: str) -> set[Partition]:
         return {(topic, number) for number in range(self._counts.get(topic, 0))}

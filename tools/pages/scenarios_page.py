@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from groupmock_clients.scenarios import measure
 from groupmock_clients.scenarios.catalogue import SCENARIOS
+from groupmock_clients.scenarios.play import STREAMS, STREAMS_CLASSIC
 from groupmock_clients.scenarios.results import ScenarioResult, ScenarioResults, from_json
 from groupmock_clients.scenarios.table import TITLES, characteristics, everything, sizes
 from tools.records import RECORDS
@@ -57,6 +60,16 @@ its session ends. A consumer group reserves the partitions of a killed process f
 """.strip()
 
 
+STREAMS_READING: Final = """
+The members are instances of a Kafka Streams application that counts the records of a topic: a subtopology with a changelog, and one standby
+task for each task. Each instance has one thread, and one that comes back has its state directory still. Moved tasks stand for moved
+partitions. By the streams protocol (KIP-1071: `group.protocol=streams`) the broker lets tasks stay where they are, and an instance that is
+closed leaves at once. By the classic protocol the leader gives the tasks to the instances in turn, whoever had them, as long as every
+instance counts as caught up (`acceptable.recovery.lag`, 10,000 records), and a closed instance remains in the group until its session ends.
+A topology in use cannot change, nor can the number of its tasks: these scenarios are not played.
+""".strip()
+
+
 def text() -> str:
     return page(RECORDS)
 
@@ -69,6 +82,8 @@ def page(folder: Path) -> str:
     if live is not None:
         parts += ["## Live", sizes(live), _lines(characteristics(live)), READING, "With twins:", _lines(characteristics(live, TWINS))]
         parts += ["## Live and virtual", *_agreement(live)]
+    if virtual is not None and (streams := _of_streams(virtual)).results:
+        parts += ["## Kafka Streams, virtual", sizes(streams), _lines(characteristics(streams)), STREAMS_READING]
     parts += ["## The figures", _measured()]
     if large is not None:
         parts += ["## A large group, virtual", sizes(large), _lines(characteristics(large))]
@@ -96,6 +111,10 @@ def twins_table(folder: Path) -> str:
 
 def _results(file: Path) -> ScenarioResults | None:
     return from_json(file.read_bytes()) if file.exists() else None
+
+
+def _of_streams(found: ScenarioResults) -> ScenarioResults:
+    return replace(found, results=[each for each in found.results if each.protocol in (STREAMS, STREAMS_CLASSIC)])
 
 
 def _scenarios() -> Iterator[str]:

@@ -3,7 +3,7 @@
     CoreRig   the pure core on a virtual clock: messages in, messages out; scripted members
     WireRig   the whole driver on a virtual clock: a client's bytes in, the server's bytes out
     KeptRows  the rows of its journal
-    ClassicMember, ConsumerMember  the state and requests of a group member, without IO
+    ClassicMember, ConsumerMember, StreamsMember  the state and requests of a group member, without IO
     wire      the client's side of a connection without IO, and clients for real connections, blocking or asyncio
 
 docs/how-to/rig.md has a runnable example of each. A server never loads this package.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .kept_rows import KeptRows
     from .making import make_core
     from .member import Member
+    from .streams_member import StreamsMember
     from .watch import Watch
     from .wire_rig import Wire, WireRig
 
@@ -34,12 +35,26 @@ HOMES = {
     "FedDice": "dice",
     "KeptRows": "kept_rows",
     "Member": "member",
+    "StreamsMember": "streams_member",
     "Watch": "watch",
     "Wire": "wire_rig",
     "WireRig": "wire_rig",
     "make_core": "making",
 }
-__all__ = ["Ask", "ClassicMember", "ConsumerMember", "CoreRig", "FedDice", "KeptRows", "Member", "Watch", "Wire", "WireRig", "make_core"]
+__all__ = [
+    "Ask",
+    "ClassicMember",
+    "ConsumerMember",
+    "CoreRig",
+    "FedDice",
+    "KeptRows",
+    "Member",
+    "StreamsMember",
+    "Watch",
+    "Wire",
+    "WireRig",
+    "make_core",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest
-from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from groupmock_codec.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
 
-from .classic_member import Partition, by_topic, commit_topics
-
-JOINING, LEAVING, AWAY = 0, -1, -2
-"""The member epochs with which a member joins, leaves, and leaves for a while."""
+from .epoch_member import AWAY, JOINING, LEAVING, EpochMember
 
 
-class ConsumerMember:
-    """The state of one member of a consumer group. `epoch` is the coordinator's last one; `assigned` has the assigned partitions, None
-    before the first assignment.
-
-    `regex` is a regular expression that it subscribes to in addition to `topics`, and `instance_id` is that of a static member.
-    """
+class ConsumerMember(EpochMember):
+    """The state of one member of a consumer group. `assigned` has the assigned partitions, None before the first assignment. `regex` is a
+    regular expression that it subscribes to in addition to `topics`."""
 
     def __init__(
         self,
@@ -36,8 +28,8 @@ class ConsumerMember:
         instance_id: str | None = None,
         regex: str = "",
     ) -> None:
-        self.group, self.member_id, self.topics, self.rebalance_ms = group, member_id, list(topics), rebalance_ms
-        self.instance_id, self.regex = instance_id, regex
+        super().__init__(group, member_id, rebalance_ms, instance_id)
+        self.topics, self.regex = list(topics), regex
         self.forget()
 
     def forget(self) -> None:
@@ -84,17 +76,3 @@ class ConsumerMember:
         return ConsumerGroupHeartbeatRequest(
             group_id=self.group, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
         )
-
-    def commit_request(self, offsets: Mapping[Partition, int]) -> OffsetCommitRequest:
-        """Make an OffsetCommit in the member's epoch, for versions below 10."""
-        return OffsetCommitRequest(
-            group_id=self.group, generation_id_or_member_epoch=self.epoch, member_id=self.member_id, group_instance_id=self.instance_id,
-            topics=commit_topics(offsets),
-        )  # fmt: skip
-
-    def offsets_request(self, partitions: Iterable[Partition], stable: bool = False) -> OffsetFetchRequest:
-        """Make an OffsetFetch for these partitions, for version 9. With `stable` the answer waits for the end of transactions with
-        pending offsets (KIP-447)."""
-        topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(partitions).items()]
-        asked = OffsetFetchRequestGroup(group_id=self.group, member_id=self.member_id, member_epoch=self.epoch, topics=topics)
-        return OffsetFetchRequest(groups=[asked], require_stable=stable)

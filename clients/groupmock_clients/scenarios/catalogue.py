@@ -7,6 +7,8 @@ from typing import Final
 
 from .play import (
     BY_BROKER,
+    STREAMS,
+    STREAMS_CLASSIC,
     AwaitNoticed,
     AwaitSettled,
     Grow,
@@ -105,6 +107,7 @@ _NOT_BESIDE_RANGE: Final = "librdkafka and kafka-python refuse a list of eager a
 _NOT_RANGE: Final = "it is range"
 _NOT_TWIN: Final = "a twin has a cooperative assignor alone"
 _NOT_MIXED: Final = "members of both protocols are not measured"
+_NOT_STREAMS: Final = "an instance of Kafka Streams has no other assignor"
 _ONE: Final = (Speaks.BOTH,)
 
 LIVE: Final = (
@@ -134,6 +137,8 @@ VIRTUAL: Final = (
     Protocol("range", "scripted", (), _NOT_RANGE),
     Protocol("cooperative-sticky", "scripted"),
     Protocol(BY_BROKER, "scripted", (), _NOT_MIXED),
+    Protocol(STREAMS_CLASSIC, "scripted", (), _NOT_STREAMS),
+    Protocol(STREAMS, "scripted", (), _NOT_STREAMS),
     *(
         each
         for design in ("design-1", "design-2", "design-3")
@@ -183,6 +188,8 @@ def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
     """Tell whether this scenario is measured with this protocol."""
     if protocol.name == "connect":
         return stage_scenario.row == PROCESS_DEATH
+    if protocol.name in (STREAMS, STREAMS_CLASSIC):
+        return bool(stage_scenario.row)  # A topology in use cannot change, nor can the number of its tasks.
     if protocol.name == BY_BROKER and Stop(Who.LEADER) in stage_scenario.steps:
         return False  # A group whose broker assigns the partitions has no leader that could be stopped.
     return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps

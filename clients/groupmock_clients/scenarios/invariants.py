@@ -16,7 +16,7 @@ from groupmock.rounds import Generation, Partition, Partitions, name_of, rebalan
 from groupmock_codec.units import NS_PER_MS
 
 from .member_invariants import BrokenInvariant, callbacks, listed, records, said
-from .play import GROUP, RUNNER, Row, ScenarioRun, Speaks
+from .play import GROUP, RUNNER, STREAMS_CLASSIC, Row, ScenarioRun, Speaks
 
 Finding = tuple[str, str]
 
@@ -52,7 +52,7 @@ class _Judge:
         self.sizes, self.protocol = run.sizes, run.protocol
         self.design = run.protocol.design
         self.patience = 0 if self.design < 2 else run.sizes.delay_ms
-        self.cooperative = bool(self.design) or run.protocol.name == "cooperative-sticky"
+        self.cooperative = bool(self.design) or run.protocol.name in ("cooperative-sticky", STREAMS_CLASSIC)
         self.before: Generation | None = None
         self.known: dict[str, int] = {}  # Maps a topic to the number of partitions that some leader knew of.
         self.rounds = 0  # Number of rebalances since the last change, including the one that brought the change.

@@ -33,6 +33,10 @@ PRODUCER: Final = "producer"
 GROUP: Final = "scenario"
 BY_BROKER: Final = "kip-848"
 """The protocol by which the broker assigns partitions, to the members of a consumer group."""
+STREAMS: Final = "kip-1071"
+"""The protocol by which the broker assigns tasks, to the members of a streams group."""
+STREAMS_CLASSIC: Final = "streams-classic"
+"""The classic protocol with the assignor of Kafka Streams."""
 TOPIC: Final = "orders"
 SECOND_TOPIC: Final = "returns"
 
@@ -61,11 +65,11 @@ class Speaks(StrEnum):
 class Protocol:
     """The protocol by which the members of a run share partitions, and their client.
 
-    `name` is range, cooperative-sticky, design-1, design-2, design-3, kip-848 (the broker assigns), connect, or default (the client's
-    default assignors). `client` is aiokafka, kafka-python, confluent-kafka, aiokafka-twin, kafka-python-twin or connect, and scripted or
-    scripted-twin on the virtual stage. `-twin` is a CooperativeConsumer, which delivers during a rebalance. `others` maps members to
-    another client. `bounces` are the steps of a rolling upgrade from range, each a bounce of every member. Without them there is no such
-    upgrade, and `no_upgrade` says why.
+    `name` is range, cooperative-sticky, design-1, design-2, design-3, kip-848 (the broker assigns), streams-classic, kip-1071, connect, or
+    default (the client's default assignors). `client` is aiokafka, kafka-python, confluent-kafka, aiokafka-twin, kafka-python-twin or
+    connect, and scripted or scripted-twin on the virtual stage. `-twin` is a CooperativeConsumer, which delivers during a rebalance.
+    `others` maps members to another client. `bounces` are the steps of a rolling upgrade from range, each a bounce of every member. Without
+    them there is no such upgrade, and `no_upgrade` says why.
     """
 
     name: str
@@ -81,7 +85,7 @@ class Protocol:
 
     @property
     def twin(self) -> bool:
-        """Tell whether members go on delivering records during a rebalance."""
+        """Tell whether the client is a CooperativeConsumer, which goes on delivering records during a rebalance."""
         return self.client.endswith("-twin")
 
     def __str__(self) -> str:

@@ -27,6 +27,8 @@ TITLES: Final = {
     "design-3": "Design III",
     "kip-848": "KIP-848",
     "connect": "Kafka Connect",
+    "streams-classic": "Streams, classic",
+    "kip-1071": "Streams, KIP-1071",
 }
 COLUMNS: Final = {
     "rounds": "rounds",

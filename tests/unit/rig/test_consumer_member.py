@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from groupmock.rig.consumer_member import LEAVING, ConsumerMember
+from groupmock.rig.consumer_member import ConsumerMember
+from groupmock.rig.epoch_member import LEAVING
 from groupmock_codec.error_codes import FENCED_MEMBER_EPOCH
 from groupmock_codec.messages.k68_consumer_group_heartbeat import Assignment, ConsumerGroupHeartbeatResponse, TopicPartitions
 

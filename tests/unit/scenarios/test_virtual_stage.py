@@ -78,6 +78,28 @@ def test_live_runs_of_consumer_groups_counted_the_same() -> None:
     assert all(each["agreed"] for each in mine.values())
 
 
+STREAMS = {
+    # The classic protocol gives the tasks to the processes in turn, and by the streams protocol they stay. If a process comes back before
+    # its session ends, the broker gives some of its tasks to other processes, and the classic protocol waits for the end of the session.
+    "streams-classic": [(1, 0), (4, 18), (4, 18), (16, 72), (2, 8), (2, 9)],
+    "kip-1071": [(1, 3), (2, 6), (2, 6), (8, 24), (1, 2), (1, 3)],
+}
+"""Protocol of Kafka Streams -> rebalances and moved tasks in each scenario that has a line in the table."""
+
+
+@for_each(("protocol", "expected"), STREAMS.items())
+def test_rounds_and_moves_of_a_stateful_topology(protocol: str, expected: list[tuple[int, int]]) -> None:
+    played = [each.name for each in SCENARIOS if plays(each, protocols("virtual", protocol)[0])]
+    assert played == ["death-at-once", "death-in-time", "death-too-late", "rolling-bounce", "scale-up", "scale-down"]
+    assert [(found.rounds, found.moved) for found in (figures(name, protocol) for name in played)] == expected
+
+
+def test_a_closed_instance_leaves_a_streams_group_and_stays_in_a_classic_group_until_its_session_ends() -> None:
+    took = {protocol: figures("scale-down", protocol).converge_s for protocol in STREAMS}
+    assert took["kip-1071"] < 1
+    assert took["streams-classic"] > Sizes().session_ms / 1000 - 0.3
+
+
 @for_each("name", ["rolling-bounce", "scale-up", "scale-down", "new-subscription"])
 @for_each("protocol", [each for each in VIRTUAL if each.design], ids=str)
 def test_nothing_comes_twice_where_everybody_leaves_in_good_order(name: str, protocol: Protocol) -> None:
@@ -104,7 +126,8 @@ def test_design_three_asks_for_one_partition_at_a_time() -> None:
 
 
 @for_each(("name", "named"), [("death-in-time", "design-3"), ("leader-exit", "design-3"), ("mixed-upgrade", "design-3"),
-                              ("death-in-time", "kip-848"), ("new-subscription", "kip-848")])  # fmt: skip
+                              ("death-in-time", "kip-848"), ("new-subscription", "kip-848"),
+                              ("death-in-time", "kip-1071")])  # fmt: skip
 def test_a_run_writes_the_same_journal_again_and_replay_takes_it(name: str, named: str, tmp_path: Path) -> None:
     protocol = protocols("virtual", named)[0]
     files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # Each journal file has the name of its run.

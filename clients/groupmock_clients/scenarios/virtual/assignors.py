@@ -1,4 +1,5 @@
-"""The assignors of scripted members: range, KIP-429's cooperative-sticky, and Designs I to III with the policy of stock members.
+"""The assignors of scripted members: range, KIP-429's cooperative-sticky, that of Kafka Streams, and Designs I to III with the policy of
+stock members.
 
 `CooperativeSticky` is simplified. It assigns as Apache Kafka's does if all members subscribe to the same topics (balanced, fewest moves, a
 partition that another member still owns is withheld for one round). If two members claim one partition the lower id keeps it, because no
@@ -12,11 +13,12 @@ from functools import lru_cache
 from typing import Final
 from typing import Protocol as Interface
 
+from groupmock.rounds import name_of
 from groupmock_codec.embedded import consumer
 from groupmock_codec.embedded.consumer import Assignment, Subscription
 from groupmock_codec.messages.k11_join_group import JoinGroupResponseMember
 
-from ...cooperative.balance import Partition, by_id, even_out, place, subscribers_of
+from ...cooperative.balance import Partition, Subscribers, by_id, even_out, place, subscribers_of
 from ...cooperative.member import AssignmentEffect, Membership, PeerSubscription, flat, listed
 from ...cooperative.policy import Rules
 
@@ -88,18 +90,37 @@ class CooperativeSticky:
             for partition in flat(told[member].owned_partitions) & universe:
                 if partition[0] in told[member].topics:
                     held.setdefault(partition, member)
-        loose = universe - held.keys()
-        target = even_out(place(held, loose, subscribers), loose, {topic: subscribers[topic] for topic in {each[0] for each in universe}})
         given: dict[str, list[Partition]] = {member: [] for member in told}
-        for partition, member in target.items():
+        for partition, member in self._target(held, frozenset(universe), subscribers).items():
             if held.get(partition, member) == member:
                 given[member].append(partition)
         return {member: consumer.encode_assignment(Assignment(1, listed(mine), None)) for member, mine in given.items()}
+
+    def _target(self, held: Mapping[Partition, str], universe: Held, subscribers: Subscribers) -> dict[Partition, str]:
+        """Return the member that is to have each partition in the end. `held` has the owners by the members' claims."""
+        loose = universe - held.keys()
+        return even_out(place(held, loose, subscribers), loose, {topic: subscribers[topic] for topic in {each[0] for each in universe}})
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
         """Return the effect of an Assignment, with a rejoin at once if partitions were given up."""
         held = _assigned(data)
         return AssignmentEffect(held, held - owned, owned - held, bool(owned - held), 0)
+
+
+class StreamsTasks(CooperativeSticky):
+    """The assignor of Kafka Streams, with HighAvailabilityTaskAssignor, for an application with one stateful subtopology and one thread in
+    each process.
+
+    The tasks go round the processes in the order of their ids, whoever had them, because every process counts as caught up: no changelog
+    has 10,000 records yet (acceptable.recovery.lag). So there are no warm-up tasks. Standby tasks, which only user data name, are left out.
+    """
+
+    name = "stream"
+
+    def _target(self, held: Mapping[Partition, str], universe: Held, subscribers: Subscribers) -> dict[Partition, str]:
+        members = sorted({member for able in subscribers.values() for member in able}, key=name_of)
+        tasks = sorted({number for _, number in universe})
+        return {partition: members[tasks.index(partition[1]) % len(members)] for partition in sorted(universe)}
 
 
 class Design:

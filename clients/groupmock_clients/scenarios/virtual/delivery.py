@@ -35,6 +35,10 @@ class Delivery:
                 self._producer.tell(self._name, "delivered", {"topic": topic, "partition": number, "first": first, "last": end - 1})
                 self._told[partition] = self.positions[partition] = end
 
+    def end(self, partition: Partition) -> int:
+        """Return the log end offset of a partition."""
+        return self._producer.end(partition)
+
     def offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """Return the offsets that a commit of these partitions would have now."""
         known = [each for each in partitions if each in self.positions]

@@ -85,13 +85,17 @@ class VirtualMember(ClassicMember):
         if self._link is not None and self.member_id:
             self.delivery.serve(NOTHING)
             self._commit(self.owned)
-            link = self.world.connect(self.name) if self._link.waiting else self._link
-            leave = self.leave_request()
-            link.post(LEAVE_GROUP, newest(LEAVE_GROUP, leave), leave, _ignored)
-            if link is not self._link:
-                link.close()
+            self._leave()
         self._end()
         self.world.tell(self.name, "stopped", {})
+
+    def _leave(self) -> None:
+        assert self._link is not None
+        link = self.world.connect(self.name) if self._link.waiting else self._link
+        leave = self.leave_request()
+        link.post(LEAVE_GROUP, newest(LEAVE_GROUP, leave), leave, ignored)
+        if link is not self._link:
+            link.close()
 
     def _end(self) -> None:
         for handle in self._timers.values():
@@ -252,7 +256,7 @@ class VirtualMember(ClassicMember):
 
     def _commit(self, partitions: Iterable[Partition]) -> None:
         if offsets := dict(sorted(self.delivery.offsets(partitions).items())):
-            self._ask(OFFSET_COMMIT, self.commit_request(offsets), _ignored)
+            self._ask(OFFSET_COMMIT, self.commit_request(offsets), ignored)
 
     def _tell(self, what: str, partitions: Held) -> None:
         if partitions:
@@ -276,5 +280,5 @@ class VirtualMember(ClassicMember):
             handle.cancel()
 
 
-def _ignored(answer: object) -> None:
+def ignored(answer: object) -> None:
     """Ignore the answer to a commit, even an error. A refused commit is like a late one: the next owner begins at the previous offset."""

@@ -11,15 +11,18 @@ from groupmock.rounds import name_of
 from groupmock_codec.group_states import STABLE
 
 from ...cooperative.member import Membership
-from ..play import BY_BROKER, GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
-from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
-from .follower import VirtualFollower
+from ..play import BY_BROKER, GROUP, RUNNER, STREAMS, STREAMS_CLASSIC, Missed, Protocol, Row, Sizes, Speaks, Unsupported
+from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, StreamsTasks, rules
+from .follower import VirtualConsumer
 from .member import VirtualMember
 from .producer import Producer
+from .streams import VirtualClassicStreams, VirtualStreamsMember
 from .world import World, fields_of
 
 CLIENTS: Final = ("scripted", "scripted-twin")
-PROTOCOLS: Final = ("range", "cooperative-sticky", "design-1", "design-2", "design-3", BY_BROKER)
+PROTOCOLS: Final = ("range", "cooperative-sticky", "design-1", "design-2", "design-3", BY_BROKER, STREAMS_CLASSIC, STREAMS)
+MEMBERS: Final = {BY_BROKER: VirtualConsumer, STREAMS_CLASSIC: VirtualClassicStreams, STREAMS: VirtualStreamsMember}
+"""Maps protocols to the class of their members, if that is not VirtualMember."""
 STEPS_PER_HEARTBEAT: Final = 4
 CALM_HEARTBEATS: Final = 2
 
@@ -45,16 +48,17 @@ class VirtualStage:
         first = not self.started
         self.started += 1
         dice = self.world.dice(member, self.started)
-        kind = VirtualFollower if self.protocol.name == BY_BROKER else VirtualMember
-        self.members[member] = new = kind(
-            self.world, self.producer, self.counts, member, topics, self._assignors(speaks), self.protocol.twin, dice
-        )
+        kind = MEMBERS.get(self.protocol.name, VirtualMember)
+        twin = self.protocol.twin or self.protocol.name == STREAMS_CLASSIC  # Kafka Streams goes on processing during a rebalance.
+        self.members[member] = new = kind(self.world, self.producer, self.counts, member, topics, self._assignors(speaks), twin, dice)
         new.start(first)
 
     def _assignors(self, speaks: Speaks) -> list[Assignor]:
-        """Return the assignors that a member lists. A protocol with one bounce has one assignor for both, and kip-848 has none."""
-        if self.protocol.name == BY_BROKER:
+        """Return the assignors that a member lists: none if the broker assigns, and one for both if the protocol has one bounce."""
+        if self.protocol.name in (BY_BROKER, STREAMS):
             return []
+        if self.protocol.name == STREAMS_CLASSIC:
+            return [StreamsTasks()]
         if speaks is Speaks.PLAIN or self.protocol.name == Range.name:
             return [Range()]
         if speaks is Speaks.BOTH and self.protocol.bounces == (Speaks.BOTH,):
@@ -91,7 +95,7 @@ class VirtualStage:
 
     def leader(self) -> str:
         group = self.world.core.cluster.groups.find(GROUP)
-        if group is not None and group.group_type == "consumer":
+        if group is not None and group.group_type in ("consumer", "streams"):
             return ""
         if group is None or group.leader_id is None:
             raise Missed("nobody leads the group")

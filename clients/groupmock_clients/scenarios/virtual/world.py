@@ -17,6 +17,7 @@ from groupmock.journal.rows import RequestRow, Row
 from groupmock.net.clock import Handle, VirtualClock
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.making import core_of_profile
+from groupmock.rig.streams_member import Task
 from groupmock.rig.wire_rig import HOST, WireRig, rig_header
 from groupmock_codec.units import NS_PER_MS
 
@@ -46,9 +47,15 @@ class World:
             "group.max.session.timeout.ms": str(2**31 - 1),
             "group.consumer.session.timeout.ms": str(sizes.session_ms),
             "group.consumer.heartbeat.interval.ms": str(sizes.heartbeat_ms),
+            "group.streams.session.timeout.ms": str(sizes.session_ms),
+            "group.streams.heartbeat.interval.ms": str(sizes.heartbeat_ms),
+            "group.streams.initial.rebalance.delay.ms": str(sizes.initial_delay_ms),
+            "group.streams.num.standby.replicas": "1",
         }
         config = resolve({"seed": sizes.seed}, list(settings.items()))
         self.sizes = sizes
+        # Maps processes of Kafka Streams to the tasks in their state directories, and how far they are.
+        self.state_directories: dict[str, dict[Task, int]] = {}
         self.clock = VirtualClock()
         nodes = [Node(NODE, HOST.removeprefix("/"), 9092)]
         core = core_of_profile(config.profile, config.settings, seed=sizes.seed, nodes=nodes, cluster_id="scenario")
