@@ -1,14 +1,16 @@
-"""Each step of a target assignment's computation stays short in a group of any size, counted in executed lines."""
+"""Each step of a target assignment's computation, and of a member towards its target, stays short in a group of any size, counted in
+executed lines."""
 
 from __future__ import annotations
 
 import random
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from consumer_world import ConsumerWorld
 
-from groupmock.core.groups.consumer import targets
+from groupmock.core.groups.consumer import membership, targets
+from groupmock.core.groups.consumer.assignors import Steps
 from tools.budgets.meter import STEPS_PER_MS, counted
 
 MEMBERS: Final = 120
@@ -16,6 +18,16 @@ LINES: Final = STEPS_PER_MS
 """Number of lines that take a millisecond. The loop has slices of two, and a step may begin at the end of a slice."""
 BYTES: Final = 4 * 1024 * 1024
 NEVER_MS: Final = 10**9
+DONE: Final = object()
+
+
+def number_of(steps: Steps[Any]) -> int:
+    """Do all steps, check the budget of each, and return their number."""
+    done: list[bool] = []
+    while not any(done):
+        cost = counted(lambda: done.append(next(steps, DONE) is DONE), LINES, BYTES)
+        assert not cost.over, f"step {len(done)}: more than {LINES} lines or {BYTES} bytes ({cost.steps}, {cost.bytes})"
+    return len(done)
 
 
 class Crowd:
@@ -37,12 +49,7 @@ class Crowd:
         """Compute the target assignment of all members, check the budget of each step, and return the number of steps."""
         group = self.world.group
         assert group is not None
-        steps = targets.compute(self.world.turn(), group, group.members["m0"], None, None, None)
-        taken = 0
-        while group.assignment_epoch < group.generation:
-            cost = counted(lambda: next(steps, None), LINES, BYTES)
-            assert not cost.over, f"step {taken}: more than {LINES} lines or {BYTES} bytes ({cost.steps}, {cost.bytes})"
-            taken += 1
+        taken = number_of(targets.compute(self.world.turn(), group, group.members["m0"], None, None, None))
         assert group.targets.keys() == group.members.keys()
         return taken
 
@@ -56,3 +63,18 @@ def test_no_step_of_a_target_costs_more_than_its_budget(assignor: str, topics: i
     first = crowd.compute()
     crowd.join(MEMBERS // 10)
     assert min(first, crowd.compute()) > 1, "it was done in one step"
+
+
+def test_no_step_of_a_member_that_had_all_partitions_costs_more_than_its_budget() -> None:
+    """The first member of a large group joins alone, gets all partitions, and has to give up nearly all of them."""
+    world = ConsumerWorld(topics=False)
+    world.topic("topic", 4_000)
+    world.join("A", "topic")
+    world.join("B", "topic")
+    group = world.group
+    assert group is not None
+    member = group.members["A"]
+    revoked = number_of(membership.advance(world.turn(), group, member, frozenset(member.assigned), False))
+    assert (revoked, len(member.revoking)) == (4, 2_000)
+    assert number_of(membership.advance(world.turn(), group, member, frozenset(member.assigned), False)) == 4
+    assert (len(member.assigned), len(member.revoking)) == (2_000, 0)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar, cast
 
 from .hashes import spread, spread_bits, uuid_hash
-from .orders import SMALLEST_TABLE
+from .orders import SMALLEST_TABLE, are_places
 from .tables import signed
 from .tree_bins import TreeBin
 
@@ -25,8 +25,6 @@ K = TypeVar("K", bound=Hashable)
 LONGEST_LIST: Final = 8
 SMALLEST_TABLE_WITH_TREES: Final = 64
 LARGEST_LIST_OF_A_TREE: Final = 6
-SMALLEST_SPREAD: Final = 1 << 16
-"""Below this number, HashMap's spread hash of an int is the int itself."""
 FEW: Final = 7
 """With this number of keys or fewer, no bucket of the map becomes a tree, not even by computeIfAbsent."""
 _SIGNS: Final = 1 << 127 | 1 << 63
@@ -64,7 +62,6 @@ def _uuid_spread(topic_id: bytes) -> int:
 
 STRINGS: Final[Kind[str]] = Kind(spread, string_rank)
 UUIDS: Final[Kind[bytes]] = Kind(_uuid_spread, uuid_rank)
-INTS: Final[Kind[int]] = Kind(spread_bits, int)
 INTEGERS: Final[Kind[int]] = Kind(spread_bits, int)
 
 
@@ -221,10 +218,13 @@ def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
     held, table = list(dict.fromkeys(keys)), _table_for(capacity)
     if len(held) <= LONGEST_LIST:
         return _by_place(kind, held, _doubled(table, len(held)))
+    final = _doubled(table, len(held))
+    if kind is INTEGERS and (are_places(held, table) or (_is_run(held) and are_places(held, final))):
+        return cast(list[K], sorted(cast(list[int], held)))
     spreads = list(map(kind.spread, held))
     if _grew_trees(spreads, table):
         return list(HashKeys(kind, capacity, held))
-    mask = _doubled(table, len(held)) - 1
+    mask = final - 1
     places = [spread & mask for spread in spreads]
     return [held[number] for number in sorted(range(len(held)), key=places.__getitem__)]
 
@@ -232,7 +232,9 @@ def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
 def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Sequence[K], capacity: int) -> list[K]:
     """Return the keys of a map with that capacity after `had` was put (which fits), `gone` was removed one by one, and `new` was put."""
     table, without = _table_for(capacity), set(gone)
-    held = [*(key for key in had if key not in without), *new] if gone else [*had, *new]
+    held = [*[key for key in had if key not in without], *new] if gone else [*had, *new]
+    if kind is INTEGERS and are_places(had, table) and are_places(held, table):
+        return cast(list[K], sorted(cast(list[int], held)))
     several = [each for each in (had, held) if len(each) > LONGEST_LIST]
     if several and any(_grew_trees([kind.spread(key) for key in each], table) for each in several):
         made = HashKeys(kind, capacity, had)
@@ -242,6 +244,11 @@ def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Seq
             made.put(key)
         return list(made)
     return _by_place(kind, held, _doubled(table, len(held)))
+
+
+def _is_run(keys: list[Any]) -> bool:
+    """True if the keys are consecutive ints in ascending order, so that all buckets of a growing table are equally long."""
+    return keys == list(range(keys[0], keys[0] + len(keys)))
 
 
 def _doubled(table: int, size: int) -> int:
@@ -255,8 +262,8 @@ def _by_place(kind: Kind[K], keys: list[K], table: int) -> list[K]:
     """Return the keys sorted by the buckets of a table; keys of the same bucket keep their order."""
     if len(keys) < 2:
         return keys.copy()
-    if kind.spread is spread_bits and max(cast(list[int], keys)) < table <= SMALLEST_SPREAD:
-        return cast(list[K], sorted(cast(list[int], keys)))  # Small ints are their own hashes, so each key has its own bucket in key order.
+    if kind is INTEGERS and are_places(keys, table):
+        return cast(list[K], sorted(cast(list[int], keys)))
     spread, mask = kind.spread, table - 1
     return sorted(keys, key=lambda key: spread(key) & mask)
 

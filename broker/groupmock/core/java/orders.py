@@ -8,8 +8,8 @@ partitions in responses. Every function takes the keys in the order in which the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable
+from typing import Any, Final, TypeVar, cast
 
 from .hashes import scala_improve, spread_bits
 
@@ -17,6 +17,8 @@ K = TypeVar("K", bound=Hashable)
 HashOf = Callable[[K], int]
 
 SMALLEST_TABLE: Final = 16
+SMALLEST_SPREAD: Final = 1 << 16
+"""Below this number, HashMap's spread hash of an int is the int itself."""
 SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries in the order of insertion.
 
 
@@ -34,10 +36,17 @@ def order_key(spread_hash: int, mask: int, scala: bool = False) -> int:
     return (spread_hash & mask) << 32 | (spread_hash ^ 0x80000000) if scala else spread_hash & mask
 
 
+def are_places(keys: Collection[Any], table: int) -> bool:
+    """True if the keys are ints that all have buckets of their own in key order, because a small int is its own hash."""
+    return not keys or (min(keys) >= 0 and max(keys) < table <= SMALLEST_SPREAD)
+
+
 def java_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
     """Return the keys in the order of a java.util.HashMap into which they were put."""
     held = list(dict.fromkeys(keys))
     mask = table_for(len(held)) - 1
+    if hash_of is int and are_places(held, mask + 1):
+        return cast(list[K], sorted(cast(list[int], held)))
     return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
 
 

@@ -20,8 +20,8 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 
 from ...effects import Lease
 from ...turn import Turn
+from ...work import at_once
 from .. import causes, timing
-from ..causes import Why
 from ..modern import settle
 from . import membership, reconciliation, subscription, targets
 from .beat import Beat
@@ -87,26 +87,25 @@ def join(
         group.bump()
         why = why or causes.TOPICS_CHANGED
 
-    def placed(turn: Turn, why: Why | None) -> None:
+    may_compute = targets.may_compute(turn, group, settings)
+
+    def placing(turn: Turn) -> Steps[None]:
+        cause = why
+        if may_compute:
+            yield from targets.compute(turn, group, member, beat.listed, replaced, None if looks else before)
+            cause = why or causes.TARGET_COMPUTED
         if known is None:
             group.seat(member.member_id, replaced)
         stood = (member.epoch, member.previous_epoch, member.progress)
-        changed = membership.advance(turn, group, member, beat.owned, resubscribed)
+        changed = yield from membership.advance(turn, group, member, beat.owned, resubscribed)
         group.judge_anew(settled=changed or stood != (member.epoch, member.previous_epoch, member.progress))
         timing.renew(turn, group, member, classic.session_timeout_ms)
         timing.await_sync(turn, group, member)
         if bumped or group.state != group.present():
-            settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), bumped)
+            settle(turn, group, cause or causes.member_arrived(member.member_id, member.epoch), bumped)
         done(turn, _joined(member, member.epoch))
 
-    def computing(turn: Turn) -> Steps[None]:
-        yield from targets.compute(turn, group, member, beat.listed, replaced, None if looks else before)
-        placed(turn, why or causes.TARGET_COMPUTED)
-
-    if targets.may_compute(turn, group, settings):
-        turn.begin(computing, group)
-    else:
-        placed(turn, why)
+    turn.begin(placing, group)
 
 
 def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, owned: Owned) -> JoinGroupResponse:
@@ -117,7 +116,7 @@ def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, o
         group.seat(member.member_id, replaced)
     assert group.lost is not None
     if not group.lost.rebalances:
-        membership.advance(turn, group, member, owned, resubscribed=False)
+        at_once(membership.advance(turn, group, member, owned, resubscribed=False))
     return _joined(member, member.epoch)
 
 

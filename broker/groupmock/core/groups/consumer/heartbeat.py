@@ -69,7 +69,7 @@ def answer(
     upgraded: bool,
 ) -> None:
     """Answer a heartbeat with epoch 0 or more, sent by the member `known` or by a new member. The answer has a lease if the next
-    identical heartbeat is answered alike. If a target is computed, which may take long, the answer comes after it."""
+    identical heartbeat is answered alike. The answer comes in steps if a target is computed, or if the member has many partitions."""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     preferred = targets.preferred(turn, group) if group.votes else None
@@ -89,19 +89,21 @@ def answer(
         group.bump()
         why = why or causes.TOPICS_CHANGED
     moment = Moment(group, topics, settings, beat, member, replaced, known is None, resubscribed, bumped, upgraded)
-    if not targets.may_compute(turn, group, settings):
-        # A new instance id has no target assignment yet, even if a member has the id by now (ConsumerGroup.targetAssignment).
-        turn.reply(ticket, *_answered(turn, moment, why, aimless=nameless))
-        return
+    may_compute = targets.may_compute(turn, group, settings)
+    # A new instance id has no target assignment yet, even if a member has the id by now (ConsumerGroup.targetAssignment).
+    aimless = nameless and not may_compute
     alike = None if looks else group.alike() if before is None else before
 
-    def computing(turn: Turn) -> Steps[None]:
-        yield from targets.compute(turn, group, member, beat.listed, replaced, alike)
-        if len(group.members) > A_FEW:
-            yield
-        turn.reply(ticket, *_answered(turn, moment, why or causes.TARGET_COMPUTED, aimless=False))
+    def answering(turn: Turn) -> Steps[None]:
+        cause = why
+        if may_compute:
+            yield from targets.compute(turn, group, member, beat.listed, replaced, alike)
+            cause = why or causes.TARGET_COMPUTED
+            if len(group.members) > A_FEW:
+                yield
+        turn.reply(ticket, *(yield from _answered(turn, moment, cause, aimless)))
 
-    turn.begin(computing, group)
+    turn.begin(answering, group)
 
 
 def _prefers_another(turn: Turn, group: Group, member: Member, preferred: str | None) -> bool:
@@ -112,14 +114,14 @@ def _prefers_another(turn: Turn, group: Group, member: Member, preferred: str | 
     return not turn.quirks.assignor_change_computes_nothing and targets.preferred(turn, group, member) != before
 
 
-def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Answer:
+def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Steps[Answer]:
     group, member, beat, settings = moment.group, moment.member, moment.beat, moment.settings
     if moment.upgraded:
         group.reseat()
     if moment.joined:
         group.seat(member.member_id, moment.replaced)
     had, stood = member.assigned, (member.epoch, member.previous_epoch, member.progress)
-    changed = membership.advance(turn, group, member, beat.owned, moment.resubscribed, aimless)
+    changed = yield from membership.advance(turn, group, member, beat.owned, moment.resubscribed, aimless)
     moved = changed or stood != (member.epoch, member.previous_epoch, member.progress)
     if moved or moment.resubscribed or moment.joined:
         group.judge_anew(settled=moved)

@@ -112,11 +112,12 @@ def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None)
     return True, renamed or (other and (not regex or regex in group.resolved))
 
 
-def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:
+def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> Steps[bool]:
     """Do the member's step towards its target for this heartbeat, and emit an event if anything changed. Return True if its partitions
     changed. `aimless`: no target is found for it (CG-97)."""
     before = (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys())
-    reconciliation.reconcile(group, member, owned, resubscribed, {} if aimless else group.targets.get(member.member_id, {}))
+    target = {} if aimless else group.targets.get(member.member_id, {})
+    yield from reconciliation.reconcile(group, member, owned, resubscribed, target)
     if before == (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys()):
         return False
     if member.progress is Progress.UNREVOKED:
@@ -147,7 +148,7 @@ def fence(turn: Turn, group: Group, member: Member) -> None:
         yield from targets.compute(turn, group, member, None, None, None)
         why = causes.member_fenced(member.member_id, group.assignment_epoch)
         turn.member_changed(group, member.member_id, "fenced", why, member)
-        advance(turn, group, member, (), resubscribed=False)
+        yield from advance(turn, group, member, (), resubscribed=False)
         timing.renew(turn, group, member, member.session_timeout_ms)
         settle(turn, group, why, bumped=True)
 

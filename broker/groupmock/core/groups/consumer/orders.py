@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, filled_order, room_for
+from ...java.hash_maps import INTEGERS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, filled_order, room_for
 from ...java.hashes import java_hash, spread_bits, uuid_hash
 from ...java.orders import SMALLEST_TABLE, java_computed_order, java_order
 from ...java.tables import Timeline
@@ -93,7 +93,7 @@ class MemberTable(Timeline):
 
 def by_topic(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
     """Group the partitions by topic: topics in the order of a hash map of topic ids, partitions in the order of a hash set."""
-    return in_log(_grouped(spots))
+    return in_log(grouped(spots))
 
 
 def in_log(parts: Mapping[bytes, Iterable[int]]) -> list[tuple[bytes, list[int]]]:
@@ -107,15 +107,20 @@ def held(assigned: Iterable[Spot], revoking: Iterable[Spot]) -> list[tuple[bytes
     topic first the assigned partitions and then those to revoke."""
     found: dict[bytes, list[int]] = {}
     for part in (assigned, revoking):
-        for topic, indexes in _grouped(part).items():
+        for topic, indexes in grouped(part).items():
             found.setdefault(topic, []).extend(java_order(indexes, int))
     return _in_order(found, java_computed_order)
 
 
-def _grouped(spots: Iterable[Spot]) -> dict[bytes, list[int]]:
+def grouped(spots: Iterable[Spot]) -> dict[bytes, list[int]]:
+    """Return the partitions by topic, in their order."""
     found: dict[bytes, list[int]] = {}
+    last: bytes | None = None
+    indexes: list[int] = []
     for topic, index in spots:
-        found.setdefault(topic, []).append(index)
+        if topic != last:
+            last, indexes = topic, found.setdefault(topic, [])
+        indexes.append(index)
     return found
 
 
@@ -123,24 +128,24 @@ def _in_order(found: Mapping[bytes, P], order: Callable[[Iterable[bytes], Callab
     return [(topic, found[topic]) for topic in order(found, uuid_hash)]
 
 
-def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
-    """Return a member's new partitions in the order in which CurrentAssignmentBuilder builds them.
+def given(kept: Held, new: Held, target: Target, had: Mapping[bytes, list[int]]) -> Held:
+    """Return a member's new partitions in the order in which CurrentAssignmentBuilder builds them. `had` has its old ones by topic.
 
     It fills a map of topics, first with what is kept and then, by `compute`, with what is new, both in the order of a set of all topics of
     the target and of what the member had. Each topic's partitions are a copy of the map that the member had, no larger than it needed to
     be: 4 comes before 3 there (seen on 4.3.0). Where nothing is kept they are a new map.
     """
-    old, fresh, before, spots = _grouped(kept), _grouped(new), _grouped(had), kept | new
+    old, fresh, spots = grouped(kept), grouped(new), kept | new
     topics = old | fresh
     capacity = max(room_for(len(target)), SMALLEST_TABLE)
     found: Held = {}
-    for topic in _topics_given([*target, *before], capacity, old, fresh) if len(topics) > 1 else topics:
+    for topic in _topics_given([*target, *had], capacity, old, fresh) if len(topics) > 1 else topics:
         if topic in old:
-            had_here = before.get(topic, [])
+            had_here = had.get(topic, [])
             gone = list({*had_here}.difference(old[topic]))
-            indexes = changed_order(INTS, java_order(had_here, int), gone, fresh.get(topic, []), room_for(len(had_here)))
+            indexes = changed_order(INTEGERS, java_order(had_here, int), gone, fresh.get(topic, []), room_for(len(had_here)))
         else:
-            indexes = filled_order(INTS, fresh[topic], SMALLEST_TABLE)
+            indexes = filled_order(INTEGERS, fresh[topic], SMALLEST_TABLE)
         for index in indexes:
             found[topic, index] = spots[topic, index]
     return found
@@ -164,7 +169,7 @@ def remaining(had: Held, kept: Held) -> Held:
 
 def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
     """Group the partitions by topic, with topics and partitions in the order in which `given` has put them into the dict."""
-    return list(_grouped(spots).items())
+    return list(grouped(spots).items())
 
 
 def names(subscribed: Iterable[str]) -> list[str]:

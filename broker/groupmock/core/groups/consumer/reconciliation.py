@@ -4,33 +4,36 @@ steps."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from .group import Group, Member
-from .orders import Held, Spot, given, remaining
+from .group import NOTHING, Group, Member
+from .orders import Held, Spot, given, grouped, remaining
 from .states import AWAY, Progress
 
 if TYPE_CHECKING:
-    from .assignors import Target
+    from .assignors import Steps, Target
 
+MANY: Final = 1000
+"""A member's step takes a millisecond if it had or gets this number of partitions."""
 Owned = Collection[Spot] | None
 """The partitions that a member claims to own in a heartbeat, or None if the heartbeat does not list them."""
 
 
-def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> None:
-    """Do the member's step towards `target` for one heartbeat. `resubscribed`: the subscription changed in this heartbeat."""
+def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> Steps[None]:
+    """Do the member's step towards `target` for one heartbeat. `resubscribed`: the subscription changed in this heartbeat. The work is
+    divided if the member has many partitions, because a member that joined alone has all of them."""
     there = member.progress is Progress.STABLE and member.epoch == group.assignment_epoch
     if there or (member.progress is Progress.UNREVOKED and _still_owns(owned, member.revoking)):
         if resubscribed:
             _unsubscribe(group, member, owned)
     else:
-        _go_on(group, member, owned, target)
+        yield from _go_on(group, member, owned, target)
     group.watch(member)
 
 
-def _still_owns(owned: Owned, lost: Collection[Spot]) -> bool:
+def _still_owns(owned: Owned, lost: Held) -> bool:
     """True if the member owns, or may own, a partition that it has to revoke. That is False for an empty list."""
-    return bool(lost) and (owned is None or not set(lost).isdisjoint(owned))
+    return bool(lost) and (owned is None or not lost.keys().isdisjoint(owned))
 
 
 def _subscribed(group: Group, member: Member, spots: Held) -> Held:
@@ -62,25 +65,32 @@ def _revoked_too(revoking: Held, lost: Held) -> Held:
     return {**{spot: lost[spot] for spot in first}, **revoking, **lost}
 
 
-def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:
+def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> Steps[None]:
     """Move the member towards its target: first it revokes partitions at its old epoch, then it takes the new epoch with all free
     partitions of the target."""
     wanted = _subscribed(group, member, {(topic, index): group.assignment_epoch for topic, indexes in target.items() for index in indexes})
+    had, own = grouped(member.assigned), member.member_id
     kept: Held = {}
     lost: Held = {}
     for spot, epoch in member.assigned.items():
         (kept if spot in wanted else lost)[spot] = epoch
+    many = len(member.assigned) + len(wanted) > MANY
+    if many:
+        yield
+    revoking = given(lost, {}, target, had) if _still_owns(owned, lost) else NOTHING
+    if many:
+        yield
+    free = {} if revoking else {spot: epoch for spot, epoch in wanted.items() if spot not in kept and group.holders.get(spot, own) == own}
+    assigned = given(kept, free, target, had)
+    if many:
+        yield
     member.previous_epoch = member.epoch
-    if _still_owns(owned, lost):
-        had = member.assigned
-        group.give(member, given(kept, {}, target, had), given(lost, {}, target, had))
+    group.give(member, assigned, revoking)
+    if revoking:
         member.progress = Progress.UNREVOKED
         return
-    own = member.member_id
-    free = {spot: epoch for spot, epoch in wanted.items() if spot not in kept and group.holders.get(spot, own) == own}
-    group.give(member, given(kept, free, target, member.assigned), {})
     member.epoch = group.assignment_epoch
-    member.progress = Progress.STABLE if len(member.assigned) == len(wanted) else Progress.UNRELEASED
+    member.progress = Progress.STABLE if len(assigned) == len(wanted) else Progress.UNRELEASED
 
 
 def missing(group: Group, member: Member) -> list[Spot]:

@@ -8,7 +8,7 @@ from typing import Any
 from cases import for_each
 from consumer_world import GO_AWAY, LEAVE, ConsumerWorld
 
-from groupmock.core.groups.consumer.orders import by_topic, given, remaining
+from groupmock.core.groups.consumer.orders import by_topic, given, grouped, remaining
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k68_consumer_group_heartbeat import TopicPartitions
 
@@ -270,8 +270,8 @@ def test_a_topic_that_comes_back_is_laid_out_anew_and_one_that_stays_is_not() ->
     """Kafka copies a member's partitions into a Java map of minimal size, in which 4 comes before 3."""
     kept, target = {(TOPIC, 0): 2}, {TOPIC: (0, 3, 4)}
     new = {(TOPIC, 3): 3, (TOPIC, 4): 3}
-    assert [index for _, index in given(kept, new, target, kept)] == [0, 4, 3]
-    assert [index for _, index in given({}, new, target, kept)] == [3, 4]
+    assert [index for _, index in given(kept, new, target, grouped(kept))] == [0, 4, 3]
+    assert [index for _, index in given({}, new, target, grouped(kept))] == [3, 4]
 
 
 def test_topics_that_stay_are_in_the_order_of_a_small_copy() -> None:

@@ -13,6 +13,7 @@ from cases import for_each
 from rig_journal import never
 from turned_loop import Loop
 
+from groupmock.core.groups.consumer import reconciliation
 from groupmock.core.groups.consumer.assignors import spec
 from groupmock.core.turn import Turn
 from groupmock.journal.file import FileSink
@@ -91,6 +92,7 @@ def rounds(seed: int) -> list[list[tuple[int, list[str] | None, str | None, str 
 @pytest.fixture(autouse=True)
 def _smallest_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spec, "A_STEP", 1)
+    monkeypatch.setattr(reconciliation, "MANY", 0)
 
 
 @for_each("seed", list(range(8)))
