@@ -1,9 +1,9 @@
 """Generate exchanges of streams groups (KIP-1071): several members of several processes, valid and invalid topologies, topics that come,
-grow and go, standby tasks, static members, offsets of members and tasks.
+grow and go, standby tasks, static members, endpoints, offsets of members and tasks, settings of the group.
 
 A member mostly goes on where it is, says which tasks it was told to own or a part of them, and now and then what it should not. A target is
-computed with every heartbeat that finds a new group epoch (assignment interval 0, no initial delay). Kafka creates internal topics in the
-background and sees changes of topics later, so that a pause follows every step that may change topics.
+computed with every heartbeat that finds a new group epoch (assignment interval 0, no initial delay) unless a step changes these settings.
+Kafka's coordinator sees changes of topics and settings later, so that a pause follows every such step.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from groupmock_codec.api_keys import (
     OFFSET_COMMIT,
     STREAMS_GROUP_DESCRIBE,
     STREAMS_GROUP_HEARTBEAT,
+    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
 )
 
 from ..generated.script import Json, Script, TopicNeed, group, pause, told, topic
@@ -37,12 +38,20 @@ ABSENT: Final = 4
 """The number of a topic that does not exist, until a step creates it."""
 PROCESSES: Final = ("P", "P", "Q", "Q", "R")
 INSTANCE: Final = {"D": "i1"}
-CREATED_MS: Final = 1800
-"""Kafka creates internal topics within this time, and its coordinator sees them."""
 ROOM: Final = 3
 """The greatest number of members in a group (settings_classes.py)."""
-MOST_PAUSES: Final = 14
-"""A script stops after this number of pauses, so that plays do not take longer than a minute."""
+MOST_MS: Final = 14_000
+"""A script stops after pauses of this length in all, because a play has to end within 40 s."""
+SETTINGS: Final = (
+    ("streams.num.standby.replicas", ("0", "1", "1", "2")), ("streams.num.standby.replicas", ("0", "1", "1", "2")),
+    ("streams.initial.rebalance.delay.ms", ("0", "1000", "2500")), ("streams.assignment.interval.ms", ("0", "1500")),
+    ("streams.heartbeat.interval.ms", ("5000", "6000")), ("streams.session.timeout.ms", ("45000", "50000")),
+)  # fmt: skip
+"""Settings of a group with values. Below 4.4 only these exist."""
+SETTINGS_SINCE_4_4: Final = (
+    ("streams.task.offset.interval.ms", ("60000", "20000")), ("streams.acceptable.recovery.lag", ("10000", "0")),
+    ("streams.rack.aware.assignment.tags", ("", "zone", "zone,rack")),
+)  # fmt: skip
 TASKS: Final = (("0", 0), ("0", 1), ("1", 0), ("1", 2), ("2", 0), ("9", 0))
 
 
@@ -51,17 +60,19 @@ class StreamsAuthor(ConsumersAuthor):
 
     def __init__(self, script: Script, rng: Random) -> None:
         super().__init__(script, rng)
-        self.pauses = 0
+        self.paused_ms = 0
         self.subtopologies = rng.choices(SHAPES, WEIGHTS)[0](rng)
         self.version = 0 if script.release == "4.3" else 1
 
-    def wait(self, ms: int = CREATED_MS) -> None:
-        self.pauses += 1
+    def wait(self, ms: int) -> None:
+        self.paused_ms += ms
         self.write(pause(ms))
 
     def heartbeat(self, name: str, **fields: Json) -> None:
         version = self.rng.choice((0, self.version))
-        static = {"instance_id": INSTANCE.get(name) if self.version else None}
+        # Kafka 4.4.0 mislays the tasks of a member whose instance id another member names (docs/kafka/streams-groups.md#st-119).
+        instance = INSTANCE.get(name) if self.rng.random() < 0.97 else self.rng.choice((None, "i2", ""))
+        static = {"instance_id": instance if self.version else None}
         self.send(name, STREAMS_GROUP_HEARTBEAT, version, {"member_id": name, **static, **fields})
 
     # -- members
@@ -81,7 +92,7 @@ class StreamsAuthor(ConsumersAuthor):
             valid = False
             fields |= rng.choice((
                 {"rack_id": ""}, {"rebalance_timeout_ms": -1}, {"active_tasks": [_task("0", 0)]}, {"warmup_tasks": None},
-                {"topology": None},
+                {"topology": None}, {"warmup_tasks": [_task("0", 0)]}, {"client_tags": [{"key": "zone", "value": each} for each in "ab"]},
             ))  # fmt: skip
         elif rng.random() < 0.1:
             fields |= rng.choice((
@@ -90,9 +101,10 @@ class StreamsAuthor(ConsumersAuthor):
         if rng.random() < 0.2:
             fields["user_endpoint"] = {"host": rng.choice(("h1", "h2")), "port": rng.choice((1, 2))}
         if self.version and rng.random() < 0.3:
-            fields["task_offsets"] = self._offsets()
+            fields[rng.choice(("task_offsets", "task_offsets", "task_end_offsets"))] = self._offsets()
+        if rng.random() < 0.01:
+            fields["shutdown_application"] = True
         self.heartbeat(name, **fields)
-        self.wait()
         if valid and len(self.joined) < ROOM:
             self.joined.add(name)
 
@@ -117,14 +129,16 @@ class StreamsAuthor(ConsumersAuthor):
         fields = dict(rng.choices((nothing, owned, given, {**given, "standby_tasks": told(name, "standby")}), (5, 8, 2, 2))[0])
         if rng.random() < 0.03:
             subtopology, number = rng.choice(TASKS)
-            fields |= rng.choice(({"active_tasks": [_task(subtopology, number)]}, {"standby_tasks": None}))
+            fields |= rng.choice((
+                {"active_tasks": [_task(subtopology, number)]}, {"standby_tasks": None}, {"warmup_tasks": [_task(subtopology, number)]},
+            ))  # fmt: skip
         fields["member_epoch"] = told(name, "epoch") if rng.random() < 0.92 else rng.choice((told(name, "epoch", -1), *EPOCHS))
         fields["endpoint_information_epoch"] = rng.choice((0, 0, 1))
         if rng.random() < 0.12:
             fields |= rng.choice((
                 {"process_id": rng.choice(PROCESSES)}, {"rebalance_timeout_ms": rng.choice((300_000, 60_000))},
                 {"user_endpoint": {"host": "h3", "port": 1}}, {"client_tags": [{"key": "zone", "value": "c"}]},
-                {"task_offsets": self._offsets()}, {"rack_id": "r3"}, {"topology": self._topology()},
+                {"task_offsets": self._offsets()}, {"task_end_offsets": self._offsets()}, {"rack_id": "r3"}, {"topology": self._topology()},
             ))  # fmt: skip
         if rng.random() < 0.01:
             fields["shutdown_application"] = True
@@ -146,12 +160,11 @@ class StreamsAuthor(ConsumersAuthor):
     # -- topics and settings
 
     def _changes(self, name: str, key: int, version: int, fields: Fields) -> None:
-        """Change topics, and wait until Kafka's coordinator has seen that, also what a heartbeat then makes of it."""
+        """Change topics, and wait until Kafka's coordinator has seen that."""
         self.send(name, key, version, {**fields, "timeout_ms": 5000})
         self.wait(SETTLING_MS)
         if self.joined:
             self.beat(self.rng.choice(sorted(self.joined)))
-            self.wait()
 
     def create(self, name: str) -> None:
         number = self.rng.choice((*SOURCES, ABSENT, *REPARTITION, *CHANGELOGS))
@@ -169,8 +182,9 @@ class StreamsAuthor(ConsumersAuthor):
         )
 
     def configure(self, name: str) -> None:
-        """Change the number of standby tasks."""
-        change = {"name": "streams.num.standby.replicas", "config_operation": 0, "value": self.rng.choice(("0", "1", "1", "2"))}
+        """Change a setting of the group, mostly the number of standby tasks."""
+        setting, values = self.rng.choice((*SETTINGS, *(SETTINGS_SINCE_4_4 if self.version else ())))
+        change = {"name": setting, "config_operation": 0, "value": self.rng.choice(values)}
         resources = [{"resource_type": 32, "resource_name": group(1), "configs": [change]}]
         self.send(name, INCREMENTAL_ALTER_CONFIGS, 1, {"resources": resources, "validate_only": False})
         self.wait(SETTLING_MS)
@@ -179,9 +193,12 @@ class StreamsAuthor(ConsumersAuthor):
 
     def look(self, name: str) -> None:
         rng = self.rng
-        key = rng.choice((STREAMS_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, DESCRIBE_GROUPS, LIST_GROUPS))
+        keys = (STREAMS_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, DESCRIBE_GROUPS, LIST_GROUPS)
+        key = rng.choice((*keys, STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE) if self.version else keys)
         if key == STREAMS_GROUP_DESCRIBE:
             self.describe(name)
+        elif key == STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE:
+            self.send(name, key, 0, {"member_id": name, "topology_epoch": 0})
         elif key == DESCRIBE_GROUPS:
             self.send(name, key, rng.choice((5, 6)), {"groups": [group(1)]})
         else:
@@ -189,7 +206,8 @@ class StreamsAuthor(ConsumersAuthor):
 
     def describe(self, name: str) -> None:
         names = [group(number) for number in self.rng.choice(([1], [1], [1], [9]))]
-        self.send(name, STREAMS_GROUP_DESCRIBE, self.version, {"group_ids": names})
+        wanted: Fields = {"include_topology_description": True} if self.version and self.rng.random() < 0.1 else {}
+        self.send(name, STREAMS_GROUP_DESCRIBE, self.version, {"group_ids": names, **wanted})
 
     def commit(self, name: str) -> None:
         """Commit offsets of a source, mostly at the member's own epoch."""
@@ -213,11 +231,20 @@ class StreamsAuthor(ConsumersAuthor):
             self.classic_beat(name)
 
     def delete(self, name: str) -> None:
+        """Delete the group, sometimes after all members have left, so that the next join may bring another topology."""
+        if self.rng.random() < 0.5:
+            for each in sorted(self.joined):
+                self.heartbeat(each, member_epoch=-1)
+            self.joined.clear()
+            self.subtopologies = self.rng.choices(SHAPES, WEIGHTS)[0](self.rng)
         self.send(name, DELETE_GROUPS, 2, {"groups_names": [group(1)]})
+
+    def rest(self, name: str) -> None:
+        self.wait(self.rng.choice((200, 1200, 2600)))
 
     of_consumers: Actions = (
         (beat, 40), (everybody_beats, 14), (leave, 6), (join, 4), (commit, 6), (ConsumersAuthor.fetch, 3), (look, 10), (create, 3),
-        (delete_topic, 3), (grow, 4), (configure, 3), (intrude, 2), (delete, 1),
+        (delete_topic, 3), (grow, 4), (configure, 4), (intrude, 2), (delete, 2), (rest, 3),
     )  # fmt: skip
 
     def step(self) -> None:
@@ -322,8 +349,8 @@ def generate(seed: int, release: str) -> Script:
     author = StreamsAuthor(script, rng)
     if rng.random() < 0.6:
         author.configure("A")
-    length = rng.randint(10, 34)
-    while len(script.steps) < length and author.pauses < MOST_PAUSES:
+    length = rng.randint(12, 44)
+    while len(script.steps) < length and author.paused_ms < MOST_MS:
         author.step()
     author.describe("A")
     return script

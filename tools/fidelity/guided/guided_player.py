@@ -17,7 +17,7 @@ from groupmock_clients.probe.stages.contract import Closed as ConnectionClosed
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_codec import APIS
-from groupmock_codec.api_keys import DESCRIBE_GROUPS
+from groupmock_codec.api_keys import DESCRIBE_GROUPS, STREAMS_GROUP_DESCRIBE, STREAMS_GROUP_HEARTBEAT
 from groupmock_codec.declare import Message
 from groupmock_codec.group_states import DEAD
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
@@ -32,6 +32,7 @@ from .markers_awaited import MarkersAwaited
 from .moves_awaited import MovesAwaited
 from .peer import Peer
 from .shares_awaited import SharesAwaited
+from .streams_awaited import StreamsAwaited
 
 GUARD_MS: Final = 120.0
 HIGHEST_GUARD_MS: Final = 320.0
@@ -95,6 +96,7 @@ class GuidedPlayer:
         self._markers = MarkersAwaited(self.core, self._ask, facts)
         self._shares = SharesAwaited(self.core, self._ask_coordinator, facts) if script.about == "shares" else None
         self._moves = MovesAwaited(self.core, self._ask_node, facts) if facts.others else None
+        self._streams = StreamsAwaited(self.core, self._ask, self._listen, facts) if script.about == "streams" else None
         self.lag = 0.0
         self._edge: float | None = None
 
@@ -124,7 +126,8 @@ class GuidedPlayer:
             raise Noisy(f"a request met a deadline: {why}")
 
     def _step(self, step: Step) -> None:
-        self._pass_time(self.now_ms() + (ms_of(step) if isinstance(step, Pause) else 0))
+        until = self.now_ms() + (ms_of(step) if isinstance(step, Pause) else 0)
+        self._pass_time(until if self._streams is None else self._streams.clear_of(until))
         index, edge = len(self.events), self.core.deadline_ms()
         event = Event(sent_ms=self.now_ms())
         self.events.append(event)
@@ -222,6 +225,8 @@ class GuidedPlayer:
     def _send(self, index: int, step: Send) -> None:
         event = self.events[index]
         asked, link = self.memory.request(step), link_of(step)
+        if self._streams is not None and asked.key == STREAMS_GROUP_DESCRIBE:
+            self._streams.show()
         event.sent_ms = self.now_ms()
         if self._waiting[link] and asks_for_member_id(asked):
             event.status = SKIPPED
@@ -238,6 +243,7 @@ class GuidedPlayer:
         standing, open_before = self._standing(), self._markers.standing()
         initialized = self._shares.standing() if self._shares is not None else None
         led = self._moves.standing() if self._moves is not None else {}
+        internal = self._streams.standing() if self._streams is not None and asked.key == STREAMS_GROUP_HEARTBEAT else None
         self.core.play(step, event.sent_ms, drew)
         event.drew = drew
         if self.core.events[index].status == PARKED:
@@ -253,6 +259,9 @@ class GuidedPlayer:
             self._moves.wait(led)
         if self._shares is not None and initialized is not None:
             self._shares.wait(initialized)
+        if self._streams is not None and internal is not None:
+            self._answered(index, PATIENCE_MS)
+            self._streams.wait(internal)
 
     def _unanswered(self, index: int) -> None:
         """Handle Produce with acks=0, which has no answer, so that the next answer is not taken for its own."""

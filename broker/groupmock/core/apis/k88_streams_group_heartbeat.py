@@ -94,7 +94,10 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: StreamsGrou
     if group is not None and said.epoch == JOINING:
         _check_room(turn, group, said)
     known = None if group is None else beat.sender(group, said)
+    beat.check_tags(message)
     prospect = _prospect(cluster, turn, ration, group, said)
+    if group is not None:
+        group.shown = prospect.configured
     if said.owned is not None and prospect.configured.status is None:
         beat.check_owned((message.active_tasks, message.standby_tasks, message.warmup_tasks), prospect.configured)
     beat.check_offsets(message)

@@ -58,12 +58,9 @@ class Beat(msgspec.Struct, frozen=True):
 
 
 def read(message: StreamsGroupHeartbeatRequest, client_id: str | None, client_host: str) -> Beat:
-    """Return the values of a request whose fields were checked. Raises Refused if a tag has two values, at which Kafka fails (ST-36)."""
+    """Return the values of a request whose fields were checked."""
     lists = (message.active_tasks, message.standby_tasks, message.warmup_tasks)
     endpoint, tags = message.user_endpoint, message.client_tags
-    named = None if tags is None else {each.key: each.value for each in tags}
-    if tags is not None and named is not None and len(named) < len(tags):
-        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     return Beat(
         group_id=message.group_id,
         member_id=message.member_id,
@@ -76,7 +73,7 @@ def read(message: StreamsGroupHeartbeatRequest, client_id: str | None, client_ho
         owned=Owned(*(frozenset(_tasks(each or ())) for each in lists)) if None not in lists else None,
         process_id=message.process_id,
         endpoint=None if endpoint is None else (endpoint.host, endpoint.port),
-        tags=named,
+        tags=None if tags is None else {each.key: each.value for each in tags},
         offsets=_sums(message.task_offsets),
         end_offsets=_sums(message.task_end_offsets),
         shuts_down=message.shutdown_application,
@@ -176,6 +173,13 @@ def _check_join(message: StreamsGroupHeartbeatRequest) -> None:
 
 def _invalid(text: str) -> Refused:
     return Refused(error_codes.INVALID_REQUEST, text)
+
+
+def check_tags(message: StreamsGroupHeartbeatRequest) -> None:
+    """Refuse a tag that has two values, at which Kafka fails (ST-36)."""
+    tags = message.client_tags or ()
+    if len({each.key for each in tags}) < len(tags):
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
 
 
 def check_offsets(message: StreamsGroupHeartbeatRequest) -> None:

@@ -41,10 +41,8 @@ def check(
     epoch = int(raised) + (0 if group is None else group.endpoint_epoch)
     others = group is not None and any(each.endpoint is not None for each in group.members.values() if each is not known)
     if beat.endpoint_epoch != epoch and (others or endpoint is not None):
-        if group is not None:
-            group.shown_ready = False
-            if raised:
-                group.raise_endpoint_epoch()
+        if group is not None and raised:
+            group.raise_endpoint_epoch()
         if group is not None and known is not None:
             _keep(turn, group, beat, known, session_timeout_ms)
             if steps:

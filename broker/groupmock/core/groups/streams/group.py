@@ -124,11 +124,12 @@ class Group(ReconcilingGroup[Member, Target]):
     which a process is missing once any of its members has given the task up (StreamsGroup.currentStandbyTaskToProcessIds).
     `endpoint_epoch` is raised when endpoints or their tasks change. `shutdown_by` is the member that asked for the end of the application.
     `failures` has the reasons why internal topics could not be created, which hold until `failed_until` (ns of the run); they are
-    remembered for `remembered_ms`. `shown_ready`: StreamsGroupDescribe shows the topology as ready."""
+    remembered for `remembered_ms`. `shown` is what StreamsGroupDescribe shows of the configured topology, or None if no heartbeat has
+    configured the topology since the group was created or its coordinator started."""
 
     __slots__ = (
         "actives", "configured", "description", "endpoint_epoch", "entries", "failed_until", "failures", "readers", "reads",
-        "remembered_ms", "required", "restless", "shown_ready", "shutdown_by", "standbys", "standing", "topology", "wanted_tags",
+        "remembered_ms", "required", "restless", "shown", "shutdown_by", "standbys", "standing", "topology", "wanted_tags",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -147,7 +148,7 @@ class Group(ReconcilingGroup[Member, Target]):
         self.actives: dict[Task, str] = {}
         self.standing: dict[Task, set[str]] = {}
         self.endpoint_epoch = 0
-        self.shown_ready = False
+        self.shown: Configured | None = None
         self.shutdown_by: str | None = None
         self.failures: dict[str, str] = {}
         self.failed_until = 0
@@ -192,7 +193,6 @@ class Group(ReconcilingGroup[Member, Target]):
             self.reads = {each: tuple(java_order(names, java_hash)) for each, names in source_topics_of(topology).items()}
             self.readers = {name: each for each, names in self.reads.items() for name in names}
         self.topology, self.required, self.topics, self.configured, self.stale = topology, required, dict(topics), configured, False
-        self.shown_ready = self.is_ready
         self.epoch += 1
 
     def adjust(self, standbys: int, tags: tuple[str, ...]) -> None:

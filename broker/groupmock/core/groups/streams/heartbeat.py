@@ -72,7 +72,7 @@ def leave(turn: Turn, group: Group, beat: Beat) -> StreamsGroupHeartbeatResponse
         member = sender(group, beat)
     except Refused as refused:
         # A stranger can shut down the application, because Kafka notes the wish before it looks for the member (ST-143).
-        if beat.shuts_down and group.members and refused.code == error_codes.UNKNOWN_MEMBER_ID:
+        if beat.shuts_down and refused.code == error_codes.UNKNOWN_MEMBER_ID:
             group.shut_down(beat.member_id)
         raise
     assert member is not None, "only a member that joins may be unknown"
@@ -218,7 +218,7 @@ def _lease(turn: Turn, group: Group, beat: Beat, member: Member) -> Lease | None
     """Return the permission to repeat the heartbeat's answer, if the member has reached its target and nothing is pending, so that an
     identical heartbeat would change nothing. Any change ends the lease."""
     pending = group.generation != group.assignment_epoch or group.stale or beat.epoch != member.epoch
-    if pending or not group.at_rest(member):
+    if pending or group.shown is not group.configured or not group.at_rest(member):
         return None
     until = descriptions.asks_until(turn, group)
     return Lease(group, member, group.epoch) if until is None else Lease(group, member, group.epoch, until)

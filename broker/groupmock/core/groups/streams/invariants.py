@@ -68,6 +68,5 @@ INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
     "topics are taken down as they are, unless one is to be looked at again": lambda group: (
         group.stale or group.topology is None or group.topics == group.as_they_are(group.required)
     ),
-    "nobody shuts down an empty group": lambda group: bool(group.members) or group.shutdown_by is None,
 }
 """Maps the name of each invariant to the function that checks it."""

@@ -49,10 +49,11 @@ def describe(group: Group) -> k89.DescribedGroup:
 
 def _topology(group: Group) -> k89.Topology | None:
     """Return the topology with sorted names, with decided partition counts and each name once if it is ready, else as sent (ST-52)."""
-    topology, configured = group.topology, group.configured
-    if topology is None or configured is None:
+    topology = group.topology
+    if topology is None:
         return None
-    once, counts = (dict.fromkeys, configured.internal) if group.shown_ready else (list, {})
+    shown = group.shown
+    once, counts = (list, {}) if shown is None or shown.status is not None else (dict.fromkeys, shown.internal)
     subtopologies = [
         k89.Subtopology(
             subtopology_id=each.subtopology_id,

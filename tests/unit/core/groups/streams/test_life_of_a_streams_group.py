@@ -111,6 +111,54 @@ def test_a_negative_topology_epoch_is_an_error_in_a_group_too() -> None:
     assert world.state() == ("Stable", 2, 2)
 
 
+def _changelogs(world: StreamsWorld) -> list[int]:
+    """Return the described numbers of partitions of the first subtopology's changelogs."""
+    (group,) = world.described("g")
+    assert group.topology is not None and group.topology.subtopologies is not None
+    return [each.partitions for each in group.topology.subtopologies[0].state_changelog_topics]
+
+
+def test_topology_is_described_as_sent_until_the_heartbeat_after_the_first() -> None:
+    """Kafka forgets what the first heartbeat has made of the topology, and what a former coordinator has (seen on 4.4.0)."""
+    world = _stateful(nodes=2)
+    world.join(of=STATEFUL)
+    assert (world.state(), _changelogs(world)) == (("Stable", 2, 2), [0])
+    world.beat()
+    assert _changelogs(world) == [4]
+    world.command("move_coordinator", group="g", node=3 - world.node)
+    world.sleep(1000)
+    assert _changelogs(world) == [0]
+
+
+def test_refused_heartbeat_lets_the_topology_be_described_with_the_present_topics() -> None:
+    """Kafka configures the topology before it checks tasks and offsets (seen on 4.4.0)."""
+    world = _stateful()
+    world.join(of=STATEFUL)
+    world.beat()
+    world.topics.grow(world.turn(), "c", 5)
+    twice = [k88.TaskOffset(subtopology_id="0", partition=1, offset=each) for each in (1, 2)]
+    assert world.raw(member_epoch=2, task_offsets=twice).error_code == 42
+    assert (world.state(), _changelogs(world)) == (("Stable", 2, 2), [0])
+
+
+def test_tag_with_two_values_fails_after_the_member_was_checked() -> None:
+    world = StreamsWorld(group_streams_max_size=1)
+    world.join()
+    tags = [k88.KeyValue(key="zone", value=each) for each in "ab"]
+    assert world.refused(world.raw(member_epoch=2, client_tags=tags)) == (-1, None)
+    assert world.raw_join("B", client_tags=tags).error_code == 81
+    world.leave(client_tags=tags)
+
+
+def test_stranger_shuts_down_an_empty_group_for_the_member_to_come() -> None:
+    """Kafka notes the wish before it looks for the member (seen on 4.4.0)."""
+    world = StreamsWorld()
+    world.join()
+    world.leave()
+    assert world.raw(member_id="B", member_epoch=-1, shutdown_application=True).error_code == 25
+    assert world.join().statuses == [4]
+
+
 def test_a_group_without_members_is_empty_although_its_topics_are_missing() -> None:
     world = StreamsWorld()
     world.join(of=topology(subtopology("0", "nowhere")))
@@ -250,6 +298,7 @@ def test_shutdown_with_the_join_that_makes_the_group_is_forgotten() -> None:
 def test_streams_group_is_described_with_topology_and_members() -> None:
     world = _stateful()
     world.join(of=STATEFUL, user_endpoint=k88.Endpoint(host="h", port=9), rack_id="r", instance_id="i")
+    world.beat()
     (group,) = world.described("g", include_topology_description=True)
     assert group.topology is not None and group.topology.subtopologies is not None
     assert (group.assignor_name, group.topology_description_status, group.topology_description) == ("sticky", 1, None)
