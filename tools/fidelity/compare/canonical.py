@@ -204,12 +204,15 @@ def _share_offsets(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
 
 
 def _endpoints(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
-    """Sort the topics of each endpoint. Kafka lists them subtopology by subtopology in the order of an immutable map, which each start of
-    Java salts."""
+    """Sort the topics of each endpoint, and their partitions. Kafka lists topics subtopology by subtopology in the order of an immutable
+    map, which each start of Java salts, and Kafka 4.3 lists partitions in that of an immutable set."""
     if answer["partitions_by_user_endpoint"] is None:
         return answer
     names = ("active_partitions", "standby_partitions")
-    rows = [{**one, **{name: sorted(one[name], key=repr) for name in names}} for one in answer["partitions_by_user_endpoint"]]
+    rows = [
+        {**one, **{name: sorted(({**each, "partitions": sorted(each["partitions"])} for each in one[name]), key=repr) for name in names}}
+        for one in answer["partitions_by_user_endpoint"]
+    ]
     return {**answer, "partitions_by_user_endpoint": rows}
 
 

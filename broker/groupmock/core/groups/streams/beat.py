@@ -148,12 +148,12 @@ def _check_not_served(message: StreamsGroupHeartbeatRequest) -> None:
     """Refuse the fields that Kafka 4.3 does not serve yet."""
     if message.instance_id is not None:
         raise _invalid("Static membership is not yet supported.")
-    if message.warmup_tasks:
-        raise _invalid("WarmupTasks are not supported yet.")
     if message.task_offsets is not None:
         raise _invalid("TaskOffsets are not supported yet.")
     if message.task_end_offsets is not None:
         raise _invalid("TaskEndOffsets are not supported yet.")
+    if message.warmup_tasks:
+        raise _invalid("WarmupTasks are not supported yet.")
 
 
 def _check_join(message: StreamsGroupHeartbeatRequest) -> None:

@@ -13,7 +13,7 @@ from ...java.orders import java_order
 from .. import timing
 from ..consumer.states import JOINING, Progress
 from ..refused import Refused
-from .group import Endpoint, Entry, Group, Member
+from .group import NOTHING, Endpoint, Entry, Group, Member, Tasks
 from .readiness import MISSING_INTERNAL
 from .reconciliation import still_owns
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 def check(
     turn: Turn, group: Group | None, beat: Beat, known: Member | None, prospect: Prospect, delayed: bool, session_timeout_ms: int
 ) -> None:
-    """Refuse a heartbeat at which Kafka fails, because it builds the table while source topics are missing or have wrong counts (ST-137).
-    Raises Refused."""
+    """Refuse a heartbeat at which Kafka fails, because it builds the table while source topics are missing or have wrong counts, or while
+    a member of the table has tasks that read a missing topic (ST-137). Raises Refused."""
     status = prospect.configured.status
-    if status is None or status[0] == MISSING_INTERNAL:
+    if status is None:
         return
     before = None if known is None else known.endpoint
     kept = turn.quirks.streams_endpoints_follow_tasks or beat.epoch != JOINING
@@ -39,8 +39,12 @@ def check(
     loses = known is not None and steps and known.assigned.any
     raised = (loses and endpoint is not None) or moves(turn, beat, before, endpoint)
     epoch = int(raised) + (0 if group is None else group.endpoint_epoch)
-    others = group is not None and any(each.endpoint is not None for each in group.members.values() if each is not known)
-    if beat.endpoint_epoch != epoch and (others or endpoint is not None):
+    listed = [] if group is None else [each.assigned for each in group.members.values() if each.endpoint is not None and each is not known]
+    if endpoint is not None:
+        listed.append(NOTHING if known is None or steps else known.assigned)
+    if status[0] == MISSING_INTERNAL:
+        listed = [each for each in listed if group is not None and _reads_missing_topics(group, each, prospect)]
+    if beat.endpoint_epoch != epoch and listed:
         if group is not None and raised:
             group.raise_endpoint_epoch()
         if group is not None and known is not None:
@@ -48,6 +52,11 @@ def check(
             if steps:
                 _await_tasks(turn, group, beat, known)
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+
+
+def _reads_missing_topics(group: Group, has: Tasks, prospect: Prospect) -> bool:
+    subtopologies = {subtopology for tasks in (has.active, has.standby) for subtopology, _ in tasks}
+    return any(name not in prospect.topics for each in subtopologies for name in group.reads.get(each, ()))
 
 
 def _keep(turn: Turn, group: Group, beat: Beat, member: Member, session_timeout_ms: int) -> None:

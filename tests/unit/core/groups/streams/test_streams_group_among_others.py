@@ -253,6 +253,23 @@ def test_a_heartbeat_that_fails_at_endpoints_starts_the_time_to_give_tasks_up(
     assert world.state() == (("Stable", 2, 2) if stays else ("Empty", 3, 3))
 
 
+def test_endpoint_of_a_member_with_tasks_fails_heartbeats_while_their_internal_topic_is_missing() -> None:
+    """Kafka looks up the topics of all tasks in the table of endpoints (seen on 4.4.0)."""
+    world = StreamsWorld()
+    world.topic("r", 2)
+    through = topology(subtopology("0", "u", sinks=["r"]), subtopology("1", repartition=["r"], state=["c"]))
+    world.topic("c", 2)
+    world.join(of=through, user_endpoint=HERE)
+    world.join("B", through)
+    world.topics.delete(world.turn(), "r")
+    assert world.refused(world.raw(member_id="B", member_epoch=3, endpoint_information_epoch=5)) == (-1, None)
+    assert world.raw(member_epoch=2).partitions_by_user_endpoint == [_empty(HERE)]
+
+
+def _empty(endpoint: k88.Endpoint) -> k88.EndpointToPartitions:
+    return k88.EndpointToPartitions(user_endpoint=endpoint, active_partitions=[], standby_partitions=[])
+
+
 def test_a_heartbeat_that_fails_at_endpoints_prolongs_the_session_and_shuts_down() -> None:
     world = StreamsWorld()
     world.join(of=topology(subtopology("0", "nowhere")))
