@@ -124,8 +124,8 @@ class Connection(asyncio.Protocol):
     holds the bytes behind it."""
 
     __slots__ = (
-        "active", "beat_row", "beaten", "call", "client_host", "driver", "guard", "held", "inbox", "late", "limit", "listener", "node",
-        "number", "out", "out_bytes", "port", "principal", "repeat", "run", "slow", "state", "transport", "unreported",
+        "active", "beat_row", "beaten", "call", "client_host", "driver", "failure", "guard", "held", "inbox", "late", "limit", "listener",
+        "node", "number", "out", "out_bytes", "port", "principal", "repeat", "run", "slow", "state", "transport", "unreported",
     )  # fmt: skip
 
     def __init__(self, driver: Dispatcher, number: int, node: int, client_host: str, port: int, listener: str = PLAINTEXT) -> None:
@@ -154,6 +154,7 @@ class Connection(asyncio.Protocol):
         self.out: list[bytes] | None = None
         self.out_bytes = 0
         self.late: list[bytes] | None = None  # Answers that wait while the node is stalled.
+        self.failure: Exception | None = None  # The error with which the transport was closed.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's class.
@@ -199,8 +200,10 @@ class Connection(asyncio.Protocol):
         """Note that the connection was closed by either side or is broken."""
         self.state |= LOST
         self.repeat = None
-        # The inbox is dropped only after the driver was told, because the row about the end counts the bytes in the inbox.
         self.driver.lost(self, exc)
+
+    def drop_inbox(self) -> None:
+        """Drop the bytes that wait, after the row about the end of the connection has counted them."""
         self.inbox = None
         self._account()
 
@@ -376,8 +379,9 @@ class Connection(asyncio.Protocol):
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
             transport.abort()
 
-    def how_it_ended(self, failure: Exception | None) -> str:
+    def how_it_ended(self) -> str:
         """Return the reason that the journal gives when the peer or the network ended the connection."""
+        failure = self.failure
         how = f"the connection broke: {failure}" if failure is not None else "the client closed"
         if self.cut_bytes:
             how += f" in the middle of a frame, of which {self.cut_bytes} bytes had come"

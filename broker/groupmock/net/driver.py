@@ -23,7 +23,8 @@ a row, the connection stays mute, and the bytes behind the request are still cou
 
 Turns. A single request is handled when it arrives. A connection with more requests waits in a queue (`net.turns`). Between two iterations
 of the loop the queue is served for about 2 ms, each connection for an equal part. So a peer that sends thousands of requests ahead gets
-only its share, and heartbeats of other connections, timers, signals and writes come in between.
+only its share, and heartbeats of other connections, timers, signals and writes come in between. The ends of connections
+wait in the same queue if hundreds are lost at once.
 
 Slices. The end of a join phase answers all waiting members by one effect with a lazy iterator. The state of the group has changed at once;
 the answers are made one by one, for about 2 ms (`replies_slice_us`) between two iterations of the loop. Effects and requests that come
@@ -62,12 +63,12 @@ from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Event, Request
 from ..core.work import Work
 from ..journal.journal import ALWAYS, NEVER
-from ..journal.rows import DISCONNECTED, GOES_ON, NOT_READING, PAUSES
+from ..journal.rows import GOES_ON, NOT_READING, PAUSES
 from .backlog import Backlog
 from .call import Call, Tickets
 from .clock import ClockAlarm
 from .codecs import Codecs, Refused
-from .connection import DEAF, DUE, STALLED, STOPPED, Connection, Guarding
+from .connection import DEAF, DUE, LOST, STALLED, STOPPED, Connection
 from .nodes import Nodes
 from .not_taken import not_taken
 from .record import Recorder
@@ -205,7 +206,8 @@ class Driver:
             connection.principal,
         )  # fmt: skip
         try:
-            effects = self.core.handle(event, now) if connection.guard is None else self._guarded(connection.guard, call, event, now)
+            answers = None if connection.guard is None else connection.guard.answers(call, now)
+            effects = self.core.handle(event, now) if answers is None else answers
         except Exception as defect:
             # The row is written although nothing was done, because it shows which request broke the core.
             if not call.recorded:
@@ -236,19 +238,20 @@ class Driver:
             call.message = None  # The decoded message of a parked request is dropped, see `Call.asked`.
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """Record that a connection was lost and tell the core."""
-        now = self.now()
-        if connection.number not in self.connections:
-            return
-        if not connection.closing:
-            self.record.closed(connection, "client", connection.how_it_ended(failure), now)
-        # The row about the close by groupmock is written already. A replay also needs this moment, at which the core learns of the
-        # disconnect.
-        else:
-            self.record.replayed(DISCONNECTED, now, connection=connection.number)
-        self.forget(connection, now)
+        """Record that a connection was lost and tell the core, in its turn if so many are lost at once that this takes a whole slice."""
+        connection.failure = failure
+        self.serve_soon(connection)
+        if self.turns.is_rush():
+            self.turns.order()
         self.settle()
-        self.vacated()
+
+    def _end(self, connection: Connection) -> None:
+        now = self.now()
+        if connection.number in self.connections:
+            self.record.lost(connection, now)
+            self.forget(connection, now)
+            self.vacated()
+        connection.drop_inbox()
 
     def forget(self, connection: Connection, now: int) -> None:
         """Forget a connection after its last row was written, and tell the core. Its open JoinGroup or SyncGroup stays open."""
@@ -342,6 +345,8 @@ class Driver:
     def stop(self) -> None:
         """Cancel the timers and the work that waits for its turn, and send the answers that are still due."""
         self._alarm.cancel()
+        for connection in [each for each in self.turns.waiting if each.gone]:
+            self._end(connection)
         for each in self._backlog, self._slices, self.turns:
             each.stop()
         if "rules" in self.__dict__:
@@ -355,7 +360,9 @@ class Driver:
     def _serve(self) -> None:
         for connection in self.turns.due():
             connection.state &= ~DUE
-            if connection.call is None and not connection.state & STOPPED:
+            if connection.state & LOST:
+                self._end(connection)
+            elif connection.call is None and not connection.state & STOPPED:
                 connection.serve()
 
     def perform(self, effects: Effects, now: int) -> None:
@@ -457,11 +464,6 @@ class Driver:
         if not connection.deaf:
             self.record.closed(connection, "server", reason, now)
             connection.break_off()
-
-    def _guarded(self, guard: Guarding, call: Call, event: Request, now: int) -> Effects:
-        """Return the effects of a request on a connection that has a guard."""
-        effects = guard.answers(call, now)
-        return self.core.handle(event, now) if effects is None else effects
 
     def _happen(self, event: Event, now: int) -> None:
         try:

@@ -15,6 +15,7 @@ from groupmock_codec.response_errors import error_codes
 from ..core.effects import MemberChanged, Moved, Note, TimerFired
 from ..journal.journal import Journal
 from ..journal.rows import (
+    DISCONNECTED,
     MOST_ERRORS,
     AbandonedRow,
     ClientRow,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from .counters import Counters
     from .repeat import Repeat
     from .seen import Peer, Repeating, Seen
-
 
 SECRET_ARGUMENTS: Final = frozenset(("password",))
 """Arguments of commands that no journal shows."""
@@ -142,6 +142,13 @@ class Recorder:
                     unread_bytes=connection.waiting,
                 )
             )
+
+    def lost(self, connection: Connection, now: int) -> None:
+        """Record that a connection has ended. A replay also needs this moment if groupmock has closed the connection."""
+        if connection.closing:
+            self.replayed(DISCONNECTED, now, connection=connection.number)
+        else:
+            self.closed(connection, "client", connection.how_it_ended(), now)
 
     def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False, cut: int = 0) -> None:
         """Write the row of a request that was handled. `whole` includes its frame, if a sink wants frames. `told` marks a quiet

@@ -53,6 +53,7 @@ class Turns(Generic[Each]):
         self._soon = soon or on_the_running_loop
         self._next: Handle | None = None
         self._end = NO_END
+        self._rush_began = self._rushed = -NO_END
 
     @property
     def ordered(self) -> bool:
@@ -85,6 +86,15 @@ class Turns(Generic[Each]):
     def over(self) -> bool:
         """True if the connection that is being served has used up its share of the time slice."""
         return self._end is not NO_END and self._clock() >= self._end
+
+    def is_rush(self) -> bool:
+        """True if calls of this method have come, with less than a slice between two of them, for more than a slice. The caller then lets
+        its connection wait for a turn instead of handling it at once."""
+        now = self._clock()
+        if now - self._rushed > self.slice_ns:
+            self._rush_began = now
+        self._rushed = now
+        return now - self._rush_began > self.slice_ns
 
     def order(self) -> None:
         """Serve the queue in the loop's next turn, even if the queue is empty now."""

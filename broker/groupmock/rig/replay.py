@@ -366,7 +366,7 @@ class _Player:
             self._connection(row["fields"]["connection"]).admitted(row["fields"]["principal"])
             self._copy(row)
         elif row["what"] == DISCONNECTED:
-            self.driver.lost(self._connection(row["fields"]["connection"]), None)
+            self._connection(row["fields"]["connection"]).connection_lost(None)
         elif row["what"] == GOES_ON:
             self.driver.work_on()
         elif row["what"] == PAUSES:  # A pause row at this place belongs to timers that have not written a row yet.

@@ -115,3 +115,26 @@ def test_a_driver_that_stops_serves_nobody_and_calls_off_the_next_slice() -> Non
     handled = rig.driver.counters.handled
     rig.driver.stop()
     assert loop.cancelled == 1 and rig.driver.counters.handled == handled
+
+
+def test_connections_that_are_lost_at_once_end_in_slices() -> None:
+    rig, loop, wires = crowd(100)
+    counters = rig.driver.counters
+    for wire in wires:
+        wire.hang_up()
+    ended = [counters.connections_closed]
+    while loop.ordered:
+        loop.turn()
+        ended.append(counters.connections_closed)
+    parts = [after - before for before, after in zip([0, *ended], ended, strict=False)]
+    assert ended[-1] == 100 and not rig.driver.connections
+    assert len(parts) > 3 and max(parts) < 40, parts
+
+
+def test_connections_whose_ends_wait_are_ended_when_the_driver_stops() -> None:
+    rig, loop, wires = crowd(100)
+    for wire in wires:
+        wire.hang_up()
+    assert rig.driver.connections and loop.ordered
+    rig.driver.stop()
+    assert not rig.driver.connections
