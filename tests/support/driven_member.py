@@ -66,7 +66,7 @@ class DrivenMember(ClassicMember):
         )
         self.stopping = False
         self.offsets: dict[int, int] = {}
-        self.leads, self.known = False, 0
+        self.known = 0
         self._link: Client | None = None
         self._reader = Reader(self.topic, self.name, self._metadata)
         signal.signal(signal.SIGTERM, self._stop)
@@ -147,8 +147,9 @@ class DrivenMember(ClassicMember):
         given: dict[str, bytes] = {}
         if self.leads:
             self.known = self._partitions()
+        if self.assigns:
             given = dealt_in_turn(sorted(self.members, key=lambda each: each.member_id), {self.topic: self.known}.get)
-        elif self.breaks == "CLIENT-07":
+        elif self.breaks == "CLIENT-07" and not self.leads:
             given = {self.member_id: consumer.encode_assignment(consumer.Assignment(0, []))}
         synced = self._ask(SYNC_GROUP, self.sync_request(given))
         self._refused(synced.error_code)

@@ -36,8 +36,9 @@ Partition = tuple[str, int]
 
 class ClassicMember:
     """The state of one member of a classic group. The last JoinGroup response set `member_id`, `generation` (-1: none), `leads`, `protocol`
-    and `members` (of a leader). `topics` is its subscription, `instance_id` that of a static member, and `protocols` has the names of its
-    assignors, most preferred first. Durations are ms, as in the requests."""
+    and `members` (of a leader). `assigns` is true of a leader that was not told to skip the assignment (KIP-814). `topics` is its
+    subscription, `instance_id` that of a static member, and `protocols` has the names of its assignors, most preferred first. Durations
+    are ms, as in the requests."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class ClassicMember:
         self.session_ms, self.rebalance_ms = session_ms, rebalance_ms
         self.members: Sequence[JoinGroupResponseMember] = ()
         self.protocol: str | None = None
-        self.leads = False
+        self.leads = self.assigns = False
         self.forget()
 
     def forget(self) -> None:
@@ -75,6 +76,7 @@ class ClassicMember:
         elif not answer.error_code:
             self.member_id, self.generation, self.protocol = answer.member_id, answer.generation_id, answer.protocol_name
             self.leads, self.members = answer.leader == answer.member_id, answer.members
+            self.assigns = self.leads and not answer.skip_assignment
         return answer.error_code
 
     def join_request(self) -> JoinGroupRequest:

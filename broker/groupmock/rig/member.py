@@ -51,9 +51,9 @@ class Member(ClassicMember):
 
     def sync(self, assignments: Mapping[str, bytes] | None = None) -> Ask:
         """Send a SyncGroup, which is parked until the leader's SyncGroup has come. A leader without `assignments` assigns the subscribed
-        partitions in turn."""
+        partitions in turn, unless it was told to skip the assignment."""
         assert self._join is not None and self._join.answer is not None, f"{self.client_id} has not joined: {self._join!r}"
-        if assignments is None and self.leads:
+        if assignments is None and self.assigns:
             assignments = dealt_in_turn(self.members, self.rig.core.cluster.topics.partitions)
         self._sync = self._send(SYNC_GROUP, self.sync_request(assignments))
         return self._sync

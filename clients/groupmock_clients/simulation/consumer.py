@@ -118,7 +118,7 @@ class Consumer(ClassicMember, Reader):
     def _sync(self, joined: Any) -> None:
         self.assignor = ASSIGNORS[joined.protocol_name]()
         self.counts = self.world.counts()
-        given = self.assignor.assign(self.counts, self.members, self.member_id) if self.members and not joined.skip_assignment else {}
+        given = self.assignor.assign(self.counts, self.members, self.member_id) if self.assigns else {}
         self._ask(SYNC_GROUP, self.sync_request(given), self._here(self._synced), patience(self.rebalance_ms))
 
     def _synced(self, answer: Any) -> None:

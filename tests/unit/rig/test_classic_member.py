@@ -34,6 +34,14 @@ def test_a_member_speaks_in_the_generation_that_it_was_told() -> None:
     assert member.leave_request("done").members == [MemberIdentity(member_id="a", group_instance_id="i", reason="done")]
 
 
+def test_a_leader_that_is_told_to_skip_the_assignment_does_not_assign() -> None:
+    member = ClassicMember("g", topics=["t"], instance_id="i")
+    member.joined(JoinGroupResponse(member_id="a", leader="a", generation_id=1, protocol_name="range", skip_assignment=True))
+    assert (member.leads, member.assigns) == (True, False)
+    joined(member, 2)
+    assert (member.leads, member.assigns) == (True, True)
+
+
 def test_a_refused_join_changes_nothing_and_a_forgotten_member_is_new() -> None:
     member = ClassicMember("g")
     joined(member)

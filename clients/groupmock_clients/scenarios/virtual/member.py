@@ -164,6 +164,7 @@ class VirtualMember(ClassicMember):
         given: dict[str, bytes] = {}
         if self.leads:
             self._seen = dict(self.counts)
+        if self.assigns:
             given = chosen.assign(self.counts, self.members, self.member_id)
         self._ask(SYNC_GROUP, self.sync_request(given), lambda answer: self._synced(answer, chosen))
 
