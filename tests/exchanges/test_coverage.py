@@ -27,7 +27,7 @@ def test_every_exchange_names_rows_of_the_index() -> None:
     assert {row for exchange in EXCHANGES for row in exchange.rows} - set(ROWS) == set()
 
 
-@for_each(("page", "prefix"), [("consumer-groups", "CG"), ("security", "SEC"), ("share-groups", "SG")])
+@for_each(("page", "prefix"), [("consumer-groups", "CG"), ("security", "SEC"), ("share-groups", "SG"), ("streams-groups", "ST")])
 def test_every_statement_of_a_page_has_a_row_or_a_reason(page: str, prefix: str) -> None:
     text = (ROOT / "docs" / "kafka" / f"{page}.md").read_text(encoding="utf-8")
     checked = re.split(r"^## .*How each statement is checked$", f"{text}\n", flags=re.MULTILINE)[-1] if "How each" in text else ""

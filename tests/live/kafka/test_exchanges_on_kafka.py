@@ -26,6 +26,7 @@ SHORT = {
     "group.consumer.min.session.timeout.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "100",
 }
+OFF = {"group.coordinator.rebalance.protocols": "classic"}
 CONSUMER_CLASSES = {
     "stock": {},
     "short sessions": SHORT,
@@ -33,7 +34,7 @@ CONSUMER_CLASSES = {
     "upgrade": {"group.consumer.migration.policy": "upgrade"},
     "downgrade": {"group.consumer.migration.policy": "downgrade"},
     "disabled": {"group.consumer.migration.policy": "disabled"},
-    "switched off": {"group.coordinator.rebalance.protocols": "classic"},
+    "switched off": OFF,
 }
 """Settings of brokers that together can play every exchange about consumer groups."""
 STOCK = {
@@ -74,13 +75,27 @@ def test_kafka_keeps_every_exchange_of_consumer_groups(settings: dict[str, str])
 
 @pytest.mark.parametrize("release", ["4.4", "4.3"])
 def test_kafka_keeps_every_row_about_share_groups(release: str) -> None:
+    assert rows_kept(release, {"SG-*": {}, "SG-169": FEW_SESSIONS}) == rows_about("SG-", release)
+
+
+@pytest.mark.parametrize("release", ["4.4", "4.3"])
+def test_kafka_keeps_every_row_about_streams_groups(release: str) -> None:
+    assert rows_kept(release, {"ST-*": {}, "ST-150": {"group.streams.max.size": "1"}, "ST-05": OFF}) == rows_about("ST-", release)
+
+
+def rows_kept(release: str, settings: dict[str, dict[str, str]]) -> set[str]:
+    """Return the rows that brokers of a release keep. `settings` maps the rows to play to those of their broker."""
     kept: set[str] = set()
-    for settings, only in (({}, "SG-*"), (FEW_SESSIONS, "SG-169")):
-        found = reported(release, settings, "--only", only, "--longest", "60")
+    for only, each in settings.items():
+        found = reported(release, each, "--only", only, "--longest", "60")
         assert [f"{each['name']}: {each['detail']}" for each in found["exchanges"] if each["verdict"] == "broken"] == []
         kept |= {each["row"] for each in found["rows"] if each["verdict"] == "kept"}
+    return kept
+
+
+def rows_about(prefix: str, release: str) -> set[str]:
     exchanges = [each for each in load_suite().exchanges if release in each.releases]
-    assert kept == {row for each in exchanges for row in each.rows if row.startswith("SG-")}
+    return {row for each in exchanges for row in each.rows if row.startswith(prefix)}
 
 
 def test_every_exchange_of_consumer_groups_is_meant_for_some_settings() -> None:
