@@ -61,10 +61,12 @@ OUTCOMES: Final = ("accepted", "released", "rejected", "gaps", "exhausted", "ren
 
 
 class Delivery(NamedTuple):
-    """The records that a fetch gets of one partition: whole batches of the log, and the offsets in them that were acquired."""
+    """The records that a fetch gets of one partition: whole batches of the log, and the offsets in them that were acquired. If the
+    fetch has `failed`, its member gets nothing and has the records nevertheless, until their locks end."""
 
     acquired: list[Acquired]
     records: bytes
+    failed: bool = False
 
 
 NOTHING: Final = Delivery([], b"")
@@ -146,7 +148,10 @@ class SharePartition:
         acquiring = Acquiring(states, rules, member_id, lock_ends, most, batch_size, by_record)
         acquired = acquiring.acquire(offset, [Produced(batch.base_offset, batch.last_offset) for batch in read])
         aborted = self._aborted(read, end, max_bytes) if rules.committed else []
-        delivered = without_aborted(states, acquired, aborted) if aborted and acquired else acquired
+        # Kafka 4.4 looks for the records in flight that an aborted batch has, and finds none if it begins before all of them. That fails
+        # the fetch (SharePartition.fetchSubMap).
+        failed = bool(aborted and acquired) and not states.begins_at_or_before(aborted[0].first)
+        delivered = without_aborted(states, acquired, aborted) if aborted and acquired and not failed else acquired
         if delivered:
             self._lock(turn, lock_ends)
         if acquired:
@@ -167,6 +172,8 @@ class SharePartition:
             records=[[each.first, each.last, each.count] for each in delivered],
             lock_ends=lock_ends,
         )
+        if failed:
+            return Delivery([], b"", failed)
         first, last = delivered[0].first, delivered[-1].last
         size = sum(len(batch.data) for batch in read if batch.last_offset >= first and batch.base_offset <= last)
         if len(read) == 1:

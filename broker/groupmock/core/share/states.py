@@ -88,6 +88,10 @@ class RecordStates:
         """Return the index of the last batch that begins at or before the offset, or -1."""
         return bisect_right(self.batches, offset, key=_first) - 1
 
+    def begins_at_or_before(self, offset: int) -> bool:
+        """True if a batch that a member got begins at or before the offset."""
+        return next((batch.first for batch in self.batches if not batch.fresh), offset + 1) <= offset
+
     def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
         """Return the batches that have an offset from `first` to `last`."""
         place = self.floor(first)

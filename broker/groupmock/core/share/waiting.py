@@ -299,6 +299,10 @@ class ShareFetches:
             row = rows[slot] = PartitionData(partition_index=slot[1])
             member_id = fetch.session.member_id
             delivery = partition.acquire(turn, rules, member_id, left, sizes[slot], max(1, fetch.batch_size), fetch.by_record)
+            if delivery.failed:  # The partitions that were read together fail together.
+                errors = (PartitionData(partition_index=slot[1], error_code=error_codes.UNKNOWN_SERVER_ERROR) for slot in sizes)
+                rows |= zip(sizes, errors, strict=True)
+                break
             left -= sum(each.size for each in delivery.acquired)
             row.records = delivery.records
             row.acquired_records = [

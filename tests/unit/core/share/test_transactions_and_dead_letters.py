@@ -161,6 +161,29 @@ def test_aborted_records_before_the_start_lower_the_lag_until_nothing_is_in_flig
     assert (share.start(), share.lag()) == (11, 1)
 
 
+def test_an_aborted_batch_that_begins_before_all_records_in_flight_fails_the_fetch(make_share: Callable[..., ShareRig]) -> None:
+    """Kafka 4.4.0 answers the same, and its locks of the records that nobody gets end (SharePartition.fetchSubMap)."""
+    share = make_share(share__isolation__level="read_committed")
+    producer = Producer(share, 7)
+    producer.write(4)
+    producer.end(committed=False)
+    share.produce(2)
+    share.produce(3, partition=1)
+    share.initialize([0], start=2, epoch=3)
+    alice, bob = share.session("alice"), share.session("bob")
+    answer = alice.fetch(("orders", 1), P0)
+    rows = [(row.partition_index, row.error_code, row.error_message, row.records) for row in answer.responses[0].partitions]
+    assert sorted(rows) == [(0, -1, None, b""), (1, -1, None, b"")]
+    assert bob.take(P0) == []
+    alice.close()
+    assert (share.start(), share.lag()) == (2, 5)
+    answer = bob.fetch()
+    assert answer.responses[0].partitions[0].error_code == -1
+    assert bob.acknowledge({P0: [(2, 6, ACCEPT)]}) == {P0: (0, None)}
+    share.produce(1)
+    assert bob.take() == [(7, 7, 1)]
+
+
 def test_a_fetch_that_acknowledges_moves_the_start_over_aborted_records_that_it_reads(make_share: Callable[..., ShareRig]) -> None:
     share = make_share(share__isolation__level="read_committed")
     producer = Producer(share, 7)
