@@ -52,6 +52,11 @@ JUDGES: Final = {
         "an instance id is one process's (82, 111); nobody is given what it does not subscribe to, nobody is served who gave nothing up "
         "within its rebalance timeout, and no lease outlives an epoch"
     ),
+    "streams groups": (
+        "as of consumer groups, with tasks for partitions: no active task is given to a member while another one has it, no task is given in "
+        "both roles, only subtopologies with a changelog have standby tasks, and a change of role inside a member need not be confirmed; the "
+        "invariants of the core's group after each request"
+    ),
     "share groups": (
         "by rows, requests and answers alone: a record has one member from its delivery until it is acknowledged, its lock ends or a "
         "row says why it is free; no lock ends early; delivery counts grow by one up to the limit; what was accepted, rejected or "
@@ -77,8 +82,8 @@ JUDGES: Final = {
     "turns": "requests in one turn of the loop: no more than a slice, and of one connection no more than its part",
     "liveness": (
         "faults taken away, nodes up, everybody started: every group is Stable with all its members, and everything is "
-        "delivered, within twice (session + three rebalance timeouts + 5 s), and 10 s; a consumer group has its target, by what "
-        "ConsumerGroupDescribe answers and by what its members own; one producer of each transactional id commits to every partition, "
+        "delivered, within twice (session + three rebalance timeouts + 5 s), and 10 s; a consumer or streams group has its target, "
+        "by what its description answers and by what its members own; one producer of each transactional id commits to every partition, "
         "ListTransactions shows nothing open, and every log is stable up to its end; a share group has no lag and nothing in flight"
     ),
     "leaks": "everybody gone: no connection, request, held byte, parked fetch, share session, record in flight, timer or member is left",
@@ -106,12 +111,12 @@ groupmock pipeline campaign - lake --seeds 1..10000 --simulation drawn    # the 
 python -m tools.search planted --seconds 1000                         # which seed finds each planted mistake, and how soon
 ```
 
-`make test` runs the simulation with 192 fixed seeds, and with every file of `tests/found`.
+`make test` runs the simulation with 240 fixed seeds, and with every file of `tests/found`.
 
 ## Kinds
 
 The kinds of simulation are `groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile` and `mixed`.
-Without a given kind the seed draws one. Three kinds of simulation have plans of their own, and run only when they are requested; `make
+Without a given kind the seed draws one. Four kinds of simulation have plans of their own, and run only when they are requested; `make
 search` runs them beside the kinds named above:
 
 - The kind `consumers` has members of consumer groups (KIP-848), static ones too. Members of the kind `consumers` join, send all fields or
@@ -127,7 +132,12 @@ search` runs them beside the kinds named above:
   what they owe, and die. In the kind `shares` commands end locks, release and archive records and hold deliveries; coordinators and leaders
   move, nodes stop, and acknowledgements are lost or come 40 s late.
 
-The kinds `consumers`, `transactions` and `shares` contain no strangers and no groups that change their protocol.
+- The kind `streams` has threads of Kafka Streams applications (KIP-1071), several of one process too, static ones too. Topologies of the
+  kind `streams` have one or two subtopologies, state or none, and source topics that exist only later. Threads stand by, give tasks up at
+  once, late or too late, lose answers and join again, leave for good or for a while, die and come back. In the kind `streams` commands
+  change the number of standby tasks, hold groups and freeze and expel members; coordinators and leaders move, nodes stop.
+
+The kinds `consumers`, `transactions`, `shares` and `streams` contain no strangers and no groups that change their protocol.
 
 ## Judges
 

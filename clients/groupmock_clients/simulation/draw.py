@@ -10,6 +10,7 @@ from .consumer_plans import draw_consumers
 from .plan import EVERY_KIND, KINDS, OWN_KINDS, SimulatedClient, SimulationPlan
 from .share_plans import draw_shares
 from .steps import MAKE, steps_of, versions_of
+from .streams_plans import draw_streams
 from .transaction_plans import draw_transactions
 
 PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9")
@@ -24,7 +25,7 @@ WEIGHTS: Final[dict[str, dict[str, int]]] = {
 }
 ALWAYS: Final = {"wait": 12, "produce": 6, "kill": 2, "leave": 2, "start": 3, "subscribe": 1, "commit": 1}
 
-OWN: Final = dict(zip(OWN_KINDS, (draw_consumers, draw_transactions, draw_shares), strict=True))
+OWN: Final = dict(zip(OWN_KINDS, (draw_consumers, draw_transactions, draw_shares, draw_streams), strict=True))
 
 
 def draw(seed: int, kind: str | None = None) -> SimulationPlan:

@@ -36,11 +36,11 @@ import msgspec
 
 KINDS: Final = ("groups", "steering", "faults", "wire", "hostile", "mixed")
 """The kinds of simulated runs by their subject; `mixed` is about everything. Every kind has members, time and records."""
-OWN_KINDS: Final = ("consumers", "transactions", "shares")
+OWN_KINDS: Final = ("consumers", "transactions", "shares", "streams")
 """The kinds of simulated runs that are played on request only, because seeds that could draw them would get other plans than before."""
 EVERY_KIND: Final = (*KINDS, *OWN_KINDS)
 
-CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
+CLASSIC, CONSUMER, SHARE, STREAMS = "classic", "consumer", "share", "streams"
 """The group protocols of a client."""
 
 OFFSETS: Final = "o0"
@@ -58,6 +58,9 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     A member of a share group polls every `heartbeat_ms`, and needs `work_ms` for what it got. `acknowledges` has the types with which it
     acknowledges records one after the other, -1 for never, `by_fetch` within its next ShareFetch. It fetches `max_records` at most, and
     exactly so many with `by_record`.
+
+    A member of a streams group is a thread of `process`. Its application reads `topics`, repartitions the records if `repartitions`, and
+    keeps state in its last subtopology if `stateful`.
     """
 
     name: str
@@ -78,6 +81,9 @@ class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     by_fetch: bool = False
     by_record: bool = False
     max_records: int = 500
+    process: str = ""
+    repartitions: bool = False
+    stateful: bool = False
 
 
 class SimulatedWriter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

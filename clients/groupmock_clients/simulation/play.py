@@ -13,16 +13,19 @@ from .client import Client
 from .consumer import Consumer
 from .group_consumer import GroupConsumer
 from .judges.findings import Finding
-from .plan import CLASSIC, CONSUMER, SHARE, SimulationPlan
+from .plan import CLASSIC, CONSUMER, SHARE, STREAMS, SimulationPlan
 from .process import Process
 from .producer import Producer
-from .rest import ConsumerGroupsAtRest, ShareGroupsAtRest, TransactionsAtRest, undelivered
+from .rest import ConsumerGroupsAtRest, GroupsAtRest, ShareGroupsAtRest, StreamsGroupsAtRest, TransactionsAtRest, undelivered
 from .share_worker import ShareWorker
 from .strangers import Strangers
+from .streams_thread import StreamsThread
 from .world import World
 from .writer import Order, Writer
 
-CLIENTS: Final[dict[str, type[Consumer | GroupConsumer | ShareWorker]]] = {CLASSIC: Consumer, CONSUMER: GroupConsumer, SHARE: ShareWorker}
+CLIENTS: Final[dict[str, type[Consumer | GroupConsumer | ShareWorker | StreamsThread]]] = {
+    CLASSIC: Consumer, CONSUMER: GroupConsumer, SHARE: ShareWorker, STREAMS: StreamsThread,
+}  # fmt: skip
 """Maps a group protocol to the simulated process that speaks it."""
 LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
@@ -54,6 +57,7 @@ class Playing:
         self.world = World(plan, sampled)
         self.clients: dict[str, Client] = {each.name: CLIENTS[each.protocol](self.world, each) for each in plan.clients}
         self.consumer_groups = ConsumerGroupsAtRest(self.world, [each for each in self.clients.values() if isinstance(each, GroupConsumer)])
+        self.streams_groups = StreamsGroupsAtRest(self.world, [each for each in self.clients.values() if isinstance(each, StreamsThread)])
         self.share_groups = ShareGroupsAtRest(self.world, [each for each in self.clients.values() if isinstance(each, ShareWorker)])
         self.writers = {each.name: Writer(self.world, each) for each in plan.writers}
         self.processes: dict[str, Process] = {**self.clients, **self.writers}
@@ -79,6 +83,7 @@ class Playing:
             getattr(self, f"_{step[0]}")(*step[1:])
             bench.groups.look_at_all()
             bench.consumer_groups.look_at_all()
+            bench.streams_groups.look_at_all()
             self.world.sweep()
             if self.finding is not None:
                 return
@@ -191,12 +196,15 @@ class Playing:
             wire.hear()
         world.pass_time(SETTLING_MS)
         self.consumer_groups.hurry()
+        self.streams_groups.hurry()
         self.share_groups.hurry()
         mine = {client.member_id for client in self.clients.values() if client.alive}
         for group in world.bench.groups.peopled():
             if group.group_id in world.bench.groups.spoilt:
                 self.nobodys |= {*group.members, *group.pending_joins} - mine
         for client in self.clients.values():
+            for topic in client.about.topics:  # The source topics of an application must exist.
+                world.create_topic(topic, 1)
             client.start()
             client.subscribe(list(client.about.topics))
             client.match(client.about.regex)
@@ -259,7 +267,8 @@ class Playing:
                 subscribed = {topic for client in clients for topic in client.topics}
                 if (missing := undelivered(self.world, name, clients, subscribed)) is not None:
                     return missing
-        return self.consumer_groups.missing() or self.share_groups.missing() or self.transactions.missing()
+        described = (missing for each in self._described() if (missing := each.missing()) is not None)
+        return next(described, None) or self.transactions.missing()
 
     def _groups(self) -> dict[str, list[Consumer]]:
         """Return the classic groups of the run with their clients."""
@@ -275,7 +284,9 @@ class Playing:
         """Check that nothing was lost, end all processes, and look for leaks."""
         bench, world = self.world.bench, self.world
         subscribed = {name: sorted({t for c in clients for t in c.about.topics}) for name, clients in self._groups().items()}
-        bench.history.nothing_lost({**subscribed, **self.consumer_groups.subscribed(), **self.share_groups.subscribed()})
+        for groups in self._described():
+            subscribed |= groups.subscribed()
+        bench.history.nothing_lost(subscribed)
         for client in self.clients.values():
             client.commit()
         world.pass_time(LOOK_MS)
@@ -283,7 +294,8 @@ class Playing:
         self.transactions.end()
         for process in self.processes.values():
             process.kill(half_open=False)
-        for link in [*self.producer.links.values(), *self.consumer_groups.links.values(), *self.share_groups.links.values()]:
+        described = (link for groups in self._described() for link in groups.links.values())
+        for link in [*self.producer.links.values(), *described]:
             link.close()
         world.pass_time(10)
         for wire in world.wires:  # Reset the connections of processes that died without closing them.
@@ -291,6 +303,9 @@ class Playing:
         longest = max((each.session_ms + each.rebalance_ms for each in self.plan.clients), default=0)
         world.pass_time(max(longest, LONGEST_DELAY_MS if self.faulty else 0) + 1_000)
         self._left_over()
+
+    def _described(self) -> tuple[GroupsAtRest[Any], ...]:
+        return self.consumer_groups, self.streams_groups, self.share_groups
 
     def _left_over(self) -> None:
         world, bench, driver = self.world, self.world.bench, self.world.driver
@@ -314,8 +329,9 @@ class Playing:
         armed = [key for name in NAMES for key in timers.armed(name) if len(key) > 1]
         if len(armed) > sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
             bench.found("leaks", f"timers are armed and nobody is there: {', '.join(' '.join(key) for key in sorted(armed))}")
-        if left := bench.consumer_groups.members:
-            bench.found("leaks", f"consumer groups have members and nobody is there: {sorted(left)}")
+        for judge in (bench.consumer_groups, bench.streams_groups):
+            if left := judge.members:
+                bench.found("leaks", f"{judge.judge} have members and nobody is there: {sorted(left)}")
         mine = [group for group in bench.groups.peopled() if group.group_id not in bench.groups.spoilt]
         for group in mine:
             if group.members:

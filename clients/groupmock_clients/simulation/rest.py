@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from groupmock_codec import APIS
-from groupmock_codec.api_keys import CONSUMER_GROUP_DESCRIBE, SHARE_GROUP_DESCRIBE
+from groupmock_codec.api_keys import CONSUMER_GROUP_DESCRIBE, SHARE_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE
 from groupmock_codec.group_states import STABLE
 
 from .client import Client
@@ -17,6 +17,7 @@ from .group_consumer import GroupConsumer
 from .link import Link
 from .plan import OFFSETS
 from .share_worker import ShareWorker
+from .streams_thread import ACTIVE, STANDBY, StreamsThread
 from .writer import Order
 
 if TYPE_CHECKING:
@@ -151,6 +152,40 @@ class ConsumerGroupsAtRest(GroupsAtRest[GroupConsumer]):
         client.subscribe([*client.topics, AGAIN])
 
 
+class StreamsGroupsAtRest(GroupsAtRest[StreamsThread]):
+    """Checks that the streams groups of a run have settled."""
+
+    api = STREAMS_GROUP_DESCRIBE
+    version = 0
+
+    def __init__(self, world: World, clients: Sequence[StreamsThread]) -> None:
+        super().__init__(world, clients)
+        world.bench.streams_groups.names = frozenset(self.groups)
+
+    def hurry(self) -> None:
+        """Let all members give tasks up at once, because a slow one is expelled and has to give up the same tasks again."""
+        for clients in self.groups.values():
+            for client in clients:
+                client.revoke_ms = 0
+
+    def _subscribed(self, clients: Sequence[StreamsThread]) -> set[str]:
+        return {topic for client in clients for topic in client.topics}
+
+    def _missing(self, name: str, clients: Sequence[StreamsThread]) -> str | None:
+        told = self._described(name, clients)
+        if isinstance(told, str):
+            return told
+        described = {member.member_id: member for member in told.members}
+        for client in clients:
+            member = described[client.member_id]
+            if member.member_epoch != told.group_epoch or client.epoch != told.group_epoch:
+                return f"{client.name} of group {name!r} is at epoch {client.epoch}, the group at {told.group_epoch}"
+            has, target = _tasks(member.assignment), _tasks(member.target_assignment)
+            if not has == target == client.mine:
+                return f"{client.name} of group {name!r} owns {sorted(client.mine)}, has {sorted(has)} and is to have {sorted(target)}"
+        return undelivered(self.world, name, clients, self._subscribed(clients))
+
+
 class ShareGroupsAtRest(GroupsAtRest[ShareWorker]):
     """Checks that the share groups of a run have settled, and that no record is left to be done."""
 
@@ -248,6 +283,11 @@ class TransactionsAtRest:
         self.reader.looks = False
         for link in self.reader.links.values():
             link.close()
+
+
+def _tasks(assignment: Any) -> frozenset[tuple[str, str, int]]:
+    of_roles = ((ACTIVE, assignment.active_tasks), (STANDBY, assignment.standby_tasks))
+    return frozenset((role, each.subtopology_id, number) for role, tasks in of_roles for each in tasks for number in each.partitions)
 
 
 def _places(assignment: Any) -> frozenset[tuple[str, int]]:

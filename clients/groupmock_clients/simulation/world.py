@@ -82,6 +82,7 @@ class WatchedDriver(Driver):
         people = len(self.tickets) + sum(len(group.members) for group in bench.groups.peopled())
         handle = partial(super().request, connection, frame, received)
         bench.budgets.request(frame, connection.number, people, self._measures, handle)
+        bench.look_at_groups()
 
     def _measures(self) -> tuple[int, int]:
         return self.journal.sequence, self.written_bytes()
@@ -112,6 +113,9 @@ class World:
         assert isinstance(self.driver, WatchedDriver)
         self.driver.bench, self.driver.written_bytes = self.bench, self._written
         self.driver.use_leases(plan.leases)
+        if sampled:  # A server compiles the codecs of groups before it is ready.
+            for key, version in {at for each in plan.clients for at in each.versions.items()}:
+                self.driver.codecs.of(key, version).warm_up()
         self.nodes = range(1, plan.nodes + 1)
         self.wires: list[SimulatedWire] = []
         self.frames: list[bytes] = []
@@ -131,6 +135,7 @@ class World:
         while left > 0 and self.bench.finding is None:
             part = min(left, LOOK_NS)
             self.clock.step(part)
+            self.bench.look_at_groups()
             left -= part
             if self.journal.defect is not None:
                 self.bench.found("defect", self.journal.defect)

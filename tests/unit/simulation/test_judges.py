@@ -17,6 +17,9 @@ from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Do,
 from groupmock.core.groups.consumer import reconciliation
 from groupmock.core.groups.consumer.type import ConsumerGroup
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
+from groupmock.core.groups.streams import reconciliation as streams_reconciliation
+from groupmock.core.groups.streams.membership import DELAY
+from groupmock.core.groups.streams.type import StreamsGroup
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topics
 from groupmock.core.log.transactions import Marker
@@ -181,6 +184,22 @@ def topics_that_come_are_not_noticed(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(ConsumerGroup, "topic_changed", lambda self, turn, topic: None)
 
 
+def tasks_are_given_up_by_saying_nothing(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(streams_reconciliation, "still_owns", lambda owned, lost: False)
+
+
+def tasks_of_others_are_free(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(streams_reconciliation._Step, "_is_active_blocked", lambda self, task: False)
+
+
+def initial_delays_never_end(patched: pytest.MonkeyPatch) -> None:
+    never(DELAY, patched)
+
+
+def source_topics_that_come_are_not_noticed(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(StreamsGroup, "topic_changed", lambda self, turn, topic: None)
+
+
 def fenced_producers_are_served(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(TransactionCoordinator, "_fenced", lambda self, turn, known, by, client_id: 0)
 
@@ -262,6 +281,11 @@ PLANTED = [
     ("consumers", partitions_are_given_up_by_saying_nothing, "consumer groups", "has it"),
     ("consumers", epochs_of_members_are_not_looked_at, "consumer groups", "not 110"),
     ("consumers", topics_that_come_are_not_noticed, "liveness", "of peace"),
+    ("streams", tasks_are_given_up_by_saying_nothing, "streams groups", "has it"),
+    ("streams", tasks_of_others_are_free, "streams groups", "has it"),
+    ("streams", epochs_of_members_are_not_looked_at, "streams groups", "not 110"),
+    ("streams", initial_delays_never_end, "liveness", "of peace"),
+    ("streams", source_topics_that_come_are_not_noticed, "invariants", "topics are taken down as they are"),
     ("shares", locks_never_end, "liveness", "of peace"),
     ("shares", locks_end_early, "share groups", "ms early"),
     ("shares", deliveries_have_no_limit, "share groups", "and the limit is"),
@@ -276,7 +300,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "planted", "judge", "says"), PLANTED, ids=[each[1].__name__ for each in PLANTED])
+@pytest.mark.parametrize(("kind", "planted", "judge", "says"), PLANTED, ids=[f"{each[0]}-{each[1].__name__}" for each in PLANTED])
 def test_a_planted_mistake_is_found(kind: str, planted: Plant, judge: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = finding(kind, planted, monkeypatch)
     assert found.judge == judge and says in found.text, found

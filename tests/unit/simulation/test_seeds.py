@@ -22,7 +22,7 @@ from groupmock_codec import __file__ as codec_file
 EACH = 24
 DIGESTS = """
 from groupmock_clients.simulation.simulate import simulate
-kinds = "mixed", "hostile", "groups", "consumers", "transactions", "shares"
+kinds = "mixed", "hostile", "groups", "consumers", "transactions", "shares", "streams"
 print(*[simulate(seed, kind).digest for kind in kinds for seed in range(6)], sep="\\n")
 """
 
@@ -45,7 +45,7 @@ def test_a_seed_is_one_journal_in_every_process() -> None:
         ).stdout.split()
         for hash_seed in ("1", "2")
     )  # fmt: skip
-    assert one == other and len(set(one)) == 36
+    assert one == other and len(set(one)) == 42
 
 
 def test_a_plan_that_was_written_down_plays_the_same() -> None:

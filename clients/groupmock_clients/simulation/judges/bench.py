@@ -16,6 +16,7 @@ from .findings import Findings
 from .groups import GroupJudge
 from .history import HistoryJudge
 from .shares import ShareJudge
+from .streams_groups import StreamsGroupJudge
 from .transactions import TransactionJudge
 from .turns import TurnJudge
 
@@ -31,6 +32,7 @@ class Bench(Findings):
         super().__init__()
         self.groups = GroupJudge(self)
         self.consumer_groups = ConsumerGroupJudge(self)
+        self.streams_groups = StreamsGroupJudge(self)
         self.shares = ShareJudge(self)
         self.history = HistoryJudge(self, self.groups)
         self.transactions = TransactionJudge(self)
@@ -38,6 +40,13 @@ class Bench(Findings):
         self.turns = TurnJudge(self)
         self.asked: dict[int, Request] = {}
         """Maps a ticket to its request until the request is answered."""
+        self.works: set[int] = set()
+        """The ids of the objects of unfinished work."""
+
+    def look_at_groups(self) -> None:
+        """Check the invariants of streams groups, unless work is under way that tells groups of changed topics."""
+        if not self.works:
+            self.streams_groups.look_at_invariants()
 
     def answered(self, reply: Reply) -> None:
         """Pass an answer of the core to the judges."""
@@ -47,6 +56,7 @@ class Bench(Findings):
             return
         self.groups.answered(asked, reply.message)
         self.consumer_groups.answered(asked, reply.message)
+        self.streams_groups.answered(asked, reply.message)
         self.shares.answered(asked, reply.message)
         self.history.answered(asked, reply.message)
         self.transactions.answered(asked, reply.message)
@@ -69,6 +79,8 @@ class _WatchedBeats:
         group = self._lease.group.group_id
         if group in bench.consumer_groups.names:
             bench.consumer_groups.renewed(self._lease)
+        elif group in bench.streams_groups.names:
+            bench.streams_groups.renewed(self._lease)
         elif group not in bench.shares.names:
             bench.groups.renewed(self._lease)
         self._beats.last = now
@@ -81,7 +93,7 @@ class WatchedCore(Core):
         super().__init__(core.cluster)
         self.bench = bench
         self._within = False
-        bench.groups.cluster = bench.consumer_groups.cluster = core.cluster
+        bench.groups.cluster = bench.consumer_groups.cluster = bench.streams_groups.cluster = core.cluster
         bench.history.cluster = bench.transactions.cluster = bench.shares.cluster = core.cluster
 
     def handle(self, event: Event, now: int) -> Effects:
@@ -91,6 +103,7 @@ class WatchedCore(Core):
             bench.asked[event.ticket] = event
             bench.groups.expects(event)
             bench.consumer_groups.expects(event)
+            bench.streams_groups.expects(event)
             bench.shares.expects(event)
             bench.history.asks(event)
             bench.transactions.asks(event)
@@ -113,6 +126,8 @@ class WatchedCore(Core):
         are part of that one's."""
         self.bench.now = now
         effects = super().go_on(work, now)
+        if effects is None:
+            self.bench.works.discard(id(work))
         if not self._within:
             self._seen(effects or [])
         return effects
@@ -127,6 +142,8 @@ class WatchedCore(Core):
         for place, effect in enumerate(effects):
             if isinstance(effect, Reply):
                 bench.answered(effect)
+            elif isinstance(effect, Work):
+                self.bench.works.add(id(effect))
             elif isinstance(effect, Replies):
                 effects[place] = Replies(self._lazily(effect.replies))
             else:
@@ -137,7 +154,8 @@ class WatchedCore(Core):
         ticket = getattr(effect, "ticket", None)
         if ticket is not None:  # The effects Silent, Abandoned and Close mean that there will be no answer.
             self.bench.asked.pop(ticket, None)
-        for judge in (self.bench.consumer_groups, self.bench.shares, self.bench.history, self.bench.transactions):
+        bench = self.bench
+        for judge in (bench.consumer_groups, bench.streams_groups, bench.shares, bench.history, bench.transactions):
             judge.happened(effect)
 
     def _lazily(self, replies: Iterator[Reply]) -> Iterator[Reply]:

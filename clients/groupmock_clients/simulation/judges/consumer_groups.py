@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import MemberChanged, Moved
 from groupmock.core.environment import NO_HOLDS
+from groupmock_codec import APIS
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH
 from groupmock_codec.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from .findings import Findings
 
-JUDGE: Final = "consumer groups"
 GATES: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR))
 JOINING, LEAVING, AWAY = 0, -1, -2
 Spot = tuple[bytes, int]
@@ -53,19 +53,22 @@ class ToldMember:
         self.instance = instance
         self.epoch: int | None = JOINING
         self.before: int | None = None
-        self.has: frozenset[Spot] = frozenset()
-        self.given: frozenset[Spot] = frozenset()
+        self.has: frozenset[Any] = frozenset()
+        self.given: frozenset[Any] = frozenset()
         self.topics: frozenset[str] = frozenset()
         self.regex = ""
         self.rebalance_ms = 0
-        self.owes: frozenset[Spot] = frozenset()
+        self.owes: frozenset[Any] = frozenset()
         self.owes_since: int | None = None
 
 
 class ConsumerGroupJudge:
-    """Checks the consumer groups whose names are in `names`."""
+    """Checks the consumer groups whose names are in `names`. A subclass does so for another type of group: `judge` is its name in findings,
+    and `key` is the API key of its heartbeats."""
 
     cluster: Cluster
+    judge = "consumer groups"
+    key = CONSUMER_GROUP_HEARTBEAT
 
     def __init__(self, bench: Findings) -> None:
         self.bench = bench
@@ -82,7 +85,7 @@ class ConsumerGroupJudge:
         message: Any = event.message
         if self.cluster.environment.holds is not NO_HOLDS:
             return  # An operator may hold the group and delay the request, so that the state at the end of the hold decides the answer.
-        if event.key == CONSUMER_GROUP_HEARTBEAT and message.group_id in self.names:
+        if event.key == self.key and message.group_id in self.names:
             self._expected[event.ticket] = self._codes(message) | GATES
         elif event.key == OFFSET_COMMIT and message.group_id in self.names:
             self._expected[event.ticket] = self._commit_codes(message)
@@ -108,7 +111,7 @@ class ConsumerGroupJudge:
             return unknown
         if epoch < 0 or epoch == member.epoch:
             return frozenset((0,))
-        if epoch == member.before and message.topic_partitions is not None and member.epoch is not None and epoch < member.epoch:
+        if epoch == member.before and self._listed(message) is not None and member.epoch is not None and epoch < member.epoch:
             return frozenset((0, FENCED_MEMBER_EPOCH))
         return frozenset((FENCED_MEMBER_EPOCH,))
 
@@ -140,7 +143,7 @@ class ConsumerGroupJudge:
     def _moved(self, move: Moved) -> None:
         known = self.epochs.get(move.group, 0)
         if move.generation < known:
-            self.bench.found(JUDGE, f"the epoch of group {move.group!r} went from {known} back to {move.generation}")
+            self.bench.found(self.judge, f"the epoch of group {move.group!r} went from {known} back to {move.generation}")
         self.epochs[move.group] = move.generation
         self.states[move.group] = move.after
         # When a coordinator loads a group, the rebalance timeout of members that must give partitions up starts again.
@@ -155,7 +158,7 @@ class ConsumerGroupJudge:
             self.members[at] = ToldMember(change.group_instance_id)
         elif change.what == "removed":
             if self.members.pop(at, None) is None:
-                self.bench.found(JUDGE, f"{change.member_id!r} is removed from group {change.group!r}, and was not in it")
+                self.bench.found(self.judge, f"{change.member_id!r} is removed from group {change.group!r}, and was not in it")
         elif change.what == "replaced":
             holder = self._holder(change.group, change.group_instance_id)
             if holder is not None:
@@ -173,8 +176,8 @@ class ConsumerGroupJudge:
         """Check a heartbeat that the driver answered by repeating the last answer (a lease), without asking the core."""
         group, name = lease.group.group_id, lease.member.member_id
         member = self.members.get((group, name))
-        if member is None or member.epoch != self.epochs.get(group) or member.has != member.given:
-            self.bench.found(JUDGE, f"a heartbeat of {name!r} is answered by a lease, and group {group!r} has moved on")
+        if member is None or member.epoch != self.epochs.get(group) or self._owed(member):
+            self.bench.found(self.judge, f"a heartbeat of {name!r} is answered by a lease, and group {group!r} has moved on")
 
     # -- answers
 
@@ -182,9 +185,9 @@ class ConsumerGroupJudge:
         """Check an answer against the codes expected for its request."""
         expected = self._expected.pop(asked.ticket, None)
         message: Any = asked.message
-        if asked.key == CONSUMER_GROUP_HEARTBEAT and message.group_id in self.names:
+        if asked.key == self.key and message.group_id in self.names:
             if expected is not None and answer.error_code not in expected:
-                self._wrong("ConsumerGroupHeartbeat", message.member_id, message.group_id, {answer.error_code}, expected)
+                self._wrong(APIS[self.key].name, message.member_id, message.group_id, {answer.error_code}, expected)
             elif not answer.error_code and message.member_epoch >= 0:
                 self._beaten(message, answer)
         elif asked.key == OFFSET_COMMIT and expected is not None:
@@ -198,29 +201,26 @@ class ConsumerGroupJudge:
 
     def _wrong(self, api: str, member: str, group: str, codes: Iterable[int], expected: Iterable[int]) -> None:
         wanted = " or ".join(str(each) for each in sorted({*expected} - GATES))
-        self.bench.found(JUDGE, f"{api} of {member!r} in group {group!r} was answered {min(codes)}, not {wanted}")
+        self.bench.found(self.judge, f"{api} of {member!r} in group {group!r} was answered {min(codes)}, not {wanted}")
 
     def _beaten(self, message: Any, answer: Any) -> None:
         group, name = message.group_id, answer.member_id
         member = self.members.get((group, name))
         if member is None:
-            self.bench.found(JUDGE, f"{name!r} is served in group {group!r}, and no row says that it is in it")
+            self.bench.found(self.judge, f"{name!r} is served in group {group!r}, and no row says that it is in it")
             return
-        if message.subscribed_topic_names is not None:
-            member.topics = frozenset(message.subscribed_topic_names)
-        if message.subscribed_topic_regex is not None:
-            member.regex = message.subscribed_topic_regex
+        self._says(member, message)
         if message.rebalance_timeout_ms != -1:
             member.rebalance_ms = message.rebalance_timeout_ms
         self._patience(group, name, member)
-        if message.topic_partitions is not None:
-            member.has &= _spots(message.topic_partitions)
+        if (listed := self._listed(message)) is not None:
+            member.has &= listed
         self._epoch(group, name, member, answer.member_epoch)
-        if answer.assignment is not None:
-            self._given(group, name, member, _spots(answer.assignment.topic_partitions))
+        if (assigned := self._assigned(answer)) is not None:
+            self._given(group, name, member, assigned)
         elif message.member_epoch == JOINING:
-            self.bench.found(JUDGE, f"{name!r} joins group {group!r} and is told no assignment")
-        owes = member.has - member.given
+            self.bench.found(self.judge, f"{name!r} joins group {group!r} and is told no assignment")
+        owes = self._owed(member)
         if not owes:
             member.owes_since = None
         # The rebalance timeout restarts when a member has to give up other or more partitions.
@@ -232,29 +232,60 @@ class ConsumerGroupJudge:
         """Check that a member which failed to give partitions up within its rebalance timeout is not served any more."""
         late = 0 if member.owes_since is None else (self.bench.now - member.owes_since) // NS_PER_MS - member.rebalance_ms
         if late > 0 and self.cluster.environment.holds is NO_HOLDS:
-            self.bench.found(JUDGE, f"{name!r} of group {group!r} gave nothing up {late} ms after its rebalance timeout, and is served")
+            text = f"{name!r} of group {group!r} gave nothing up {late} ms after its rebalance timeout, and is served"
+            self.bench.found(self.judge, text)
 
     def _epoch(self, group: str, name: str, member: ToldMember, epoch: int) -> None:
         known = member.epoch
         if known is not None and epoch < known:
-            self.bench.found(JUDGE, f"the epoch of {name!r} in group {group!r} went from {known} back to {epoch}")
+            self.bench.found(self.judge, f"the epoch of {name!r} in group {group!r} went from {known} back to {epoch}")
         if epoch > self.epochs.get(group, 0):
-            self.bench.found(JUDGE, f"{name!r} is at epoch {epoch}, and group {group!r} at {self.epochs.get(group, 0)}")
+            self.bench.found(self.judge, f"{name!r} is at epoch {epoch}, and group {group!r} at {self.epochs.get(group, 0)}")
         if epoch != known:
             member.before, member.epoch = known, epoch
 
     def _given(self, group: str, name: str, member: ToldMember, spots: frozenset[Spot]) -> None:
         for (of, other), each in self.members.items():
-            if of == group and each is not member and (both := each.has & spots):
-                topic, index = min(both)
-                where = f"{self.cluster.topics.name_of(topic) or 'a deleted topic'}-{index}"
-                self.bench.found(JUDGE, f"{where} is given to {name!r} in group {group!r}, and {other!r} has it")
-        for topic, index in spots - member.given:
-            known = self.cluster.topics.name_of(topic)
-            if known is not None and not (known in member.topics or re.fullmatch(member.regex, known)):
-                self.bench.found(JUDGE, f"{known}-{index} is given to {name!r} of group {group!r}, which does not subscribe to it")
+            if of == group and each is not member and (both := self._exclusive(each.has & spots)):
+                self.bench.found(self.judge, f"{self._where(min(both))} is given to {name!r} in group {group!r}, and {other!r} has it")
+        for spot in spots - member.given:
+            if self._is_strange(member, spot):
+                self.bench.found(self.judge, f"{self._where(spot)} is given to {name!r} of group {group!r}, which does not subscribe to it")
         member.has |= spots
         member.given = spots
+
+    # -- what a group of another type says otherwise
+
+    def _says(self, member: ToldMember, message: Any) -> None:
+        """Note what a heartbeat says that the member wants."""
+        if message.subscribed_topic_names is not None:
+            member.topics = frozenset(message.subscribed_topic_names)
+        if message.subscribed_topic_regex is not None:
+            member.regex = message.subscribed_topic_regex
+
+    def _listed(self, message: Any) -> frozenset[Any] | None:
+        """Return what a heartbeat says that the member owns, or None if it does not say so."""
+        return None if message.topic_partitions is None else _spots(message.topic_partitions)
+
+    def _assigned(self, answer: Any) -> frozenset[Any] | None:
+        """Return what an answer assigns, or None if it assigns nothing new."""
+        return None if answer.assignment is None else _spots(answer.assignment.topic_partitions)
+
+    def _owed(self, member: ToldMember) -> frozenset[Any]:
+        """Return what the member has to give up."""
+        return member.has - member.given
+
+    def _exclusive(self, spots: frozenset[Any]) -> frozenset[Any]:
+        """Return those that only one member may have."""
+        return spots
+
+    def _where(self, spot: Any) -> str:
+        return f"{self.cluster.topics.name_of(spot[0]) or 'a deleted topic'}-{spot[1]}"
+
+    def _is_strange(self, member: ToldMember, spot: Any) -> bool:
+        """Tell whether the member did not subscribe to what it is given. The topics of deleted topic ids are not known."""
+        known = self.cluster.topics.name_of(spot[0])
+        return known is not None and not (known in member.topics or re.fullmatch(member.regex, known))
 
     # -- after each step
 
