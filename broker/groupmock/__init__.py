@@ -34,7 +34,7 @@ HOMES: Final = {
     "journal.rows": ("RequestRow",),
     "security.client_settings": ("ClientSecurity",),
     "server.fault_wait": ("NeverSoOften",),
-    "server.group_wait": ("BadWait",),
+    "server.wait_condition": ("BadWait",),
     "server.running": ("CannotStart", "JournalFailed", "NotAudited"),
 }
 """The module that defines each public name. `make docs` writes `__init__.pyi`, which type checkers and editors read, from this table."""

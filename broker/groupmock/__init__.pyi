@@ -31,8 +31,8 @@ from .inprocess.lasting import AsyncLasting, AsyncUndo, Undo
 from .journal.rows import RequestRow
 from .security.client_settings import ClientSecurity
 from .server.fault_wait import NeverSoOften
-from .server.group_wait import BadWait
 from .server.running import CannotStart, JournalFailed, NotAudited
+from .server.wait_condition import BadWait
 from .version import __version__
 
 __all__ = [

@@ -16,7 +16,7 @@ from groupmock.audit.drive.copies import Copy, environment_of
 from groupmock.audit.drive.situation import Situation, situations
 from groupmock.audit.rule import registered
 from groupmock.cli import main
-from groupmock.faults.facts import for_producers, for_share_groups
+from groupmock.faults.facts import for_other_groups, for_producers
 from groupmock.faults.kind import for_secured
 from groupmock.faults.plan import make_plan, read_plan, ready_plans
 from groupmock.journal.read import read
@@ -218,6 +218,6 @@ def test_every_situation_says_what_it_is(found: Situation) -> None:
 
 
 def test_every_ready_plan_for_consumers_is_a_situation() -> None:
-    plans = {name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_secured, for_share_groups))}
+    plans = {name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_secured, for_other_groups))}
     assert plans - set(SITUATIONS) == {"network-stall"} and plans != set(ready_plans())
     assert next(iter(SITUATIONS)) == "works"

@@ -29,7 +29,7 @@ from groupmock.audit.offline import audit_journal
 from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding
 from groupmock.core.steering.register import CannotSteer
-from groupmock.faults.facts import for_consumer_groups, for_producers, for_share_groups
+from groupmock.faults.facts import for_consumer_groups, for_other_groups, for_producers
 from groupmock.faults.kind import for_secured
 from groupmock.faults.plan import Plan, read_plan, ready_plans
 from groupmock.journal.rows import ASKED_TO_STOP
@@ -57,7 +57,7 @@ ERRORS: Final = {
     "Fetch": (3, 6, 1),
 }
 """The errors with which a broker may answer each API."""
-OTHERS: Final = (for_producers, for_consumer_groups, for_secured, for_share_groups)
+OTHERS: Final = (for_producers, for_consumer_groups, for_secured, for_other_groups)
 PLANS: Final = [name for name in ready_plans() if not any(of(read_plan(name)) for of in OTHERS)]
 """Fault plans that affect members of classic groups. A plan without an effect here would waste a history."""
 LONGEST_STALL_S: Final = 1.0

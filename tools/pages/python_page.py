@@ -23,6 +23,7 @@ from groupmock.inprocess.groups import Groups
 from groupmock.inprocess.setting_keywords import SettingKeywords
 from groupmock.inprocess.values import ConfigValues, Json, PlanLike
 from groupmock.server.group_wait import Assignment
+from groupmock.server.streams_wait import TaskAssignment
 from groupmock_clients import pytest_plugin
 
 from .markdown import cell, notice, table
@@ -50,6 +51,7 @@ PARTS = {
 }
 ALIASES: dict[str, object] = {
     "Topics": Topics, "PlanLike": PlanLike, "SeedSource": Source, "ConfigValues": ConfigValues, "Form": Form, "Assignment": Assignment,
+    "TaskAssignment": TaskAssignment,
     "Json": Json,
 }  # fmt: skip
 """The type aliases that the page's signatures use."""

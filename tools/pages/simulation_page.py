@@ -53,9 +53,9 @@ JUDGES: Final = {
         "within its rebalance timeout, and no lease outlives an epoch"
     ),
     "streams groups": (
-        "as of consumer groups, with tasks for partitions: no active task is given to a member while another one has it, no task is given in "
-        "both roles, only subtopologies with a changelog have standby tasks, and a change of role inside a member need not be confirmed; the "
-        "invariants of the core's group after each request"
+        "as of consumer groups, with tasks for partitions: no active task is given to a member while another one has it, no task is "
+        "given in both roles, only subtopologies with a changelog have standby tasks, and a change of role inside a member need not be "
+        "confirmed; the invariants of the core's group after each request"
     ),
     "share groups": (
         "by rows, requests and answers alone: a record has one member from its delivery until it is acknowledged, its lock ends or a "

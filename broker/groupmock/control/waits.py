@@ -31,6 +31,8 @@ class GroupWait(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     lag: Annotated[int | None, Meta(description="at most so many records of its partitions are not committed")] = None
     acquired: Annotated[int | None, Meta(description="members of a share group have at most so many records")] = None
     deliveries: Annotated[int | None, Meta(description="a record of a share group that is not done was delivered at least so often")] = None
+    tasks: Annotated[str | None, Meta(description='the active tasks of members of a streams group: {"anna": ["0_1"]}')] = None
+    standbys: Annotated[str | None, Meta(description='the standby tasks of members of a streams group: {"anna": ["0_1"]}')] = None
     timeout: Seconds = 10.0
 
 

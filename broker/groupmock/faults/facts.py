@@ -10,6 +10,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import STREAMS_GROUP_HEARTBEAT
 from groupmock_codec.declare import fields_of
 
 from . import record_facts
@@ -325,15 +326,19 @@ def for_producers(plan: Plan) -> bool:
     return all(names and all(tells(each, APIS[each].versions.highest, "producer_epoch") for each in names) for names in apis)
 
 
-def for_share_groups(plan: Plan) -> bool:
-    """Return whether each rule of the fault plan applies only to requests of share sessions."""
+def for_other_groups(plan: Plan) -> bool:
+    """Return whether each rule of the fault plan applies only to requests of share sessions or to heartbeats of streams groups."""
+
+    def of_others(api: str) -> bool:
+        return api == APIS[STREAMS_GROUP_HEARTBEAT].name or tells(api, APIS[api].versions.highest, "acknowledgement")
+
     apis = [texts(rule.when.api) for rule in plan.rule]
-    return all(names and all(tells(each, APIS[each].versions.highest, "acknowledgement") for each in names) for names in apis)
+    return all(names and all(map(of_others, names)) for names in apis)
 
 
 def for_consumer_groups(plan: Plan) -> bool:
     """Return whether each rule of the fault plan applies only to members of consumer groups."""
-    return bool(plan.rule) and all(rule.when.progress is not None for rule in plan.rule)
+    return bool(plan.rule) and all(rule.when.progress is not None for rule in plan.rule) and not for_other_groups(plan)
 
 
 def _fields(message: type[Message], version: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ from ..data.log_record import Isolation, Record
 from ..journal.rows import RequestRow
 from ..server.group_wait import Assignment, wanted_of
 from ..server.running import Running
+from ..server.streams_wait import TaskAssignment
 from .calls import AsyncCalls
 from .data import apply_seed_data, configs_of_node, configs_of_topic, facts_of_topics, lag_of_group, move_offsets, write_lines
 from .errors import FaultNeverFired
@@ -190,14 +191,17 @@ class AsyncBroker(AsyncCalls):
         lag: int | None = None,
         acquired: int | None = None,
         deliveries: int | None = None,
+        tasks: TaskAssignment | None = None,
+        standbys: TaskAssignment | None = None,
     ) -> GroupView:
         """Wait until all given conditions hold and return the group.
 
         `state` is Kafka's name; `members` is their exact number; `generation` is a lowest one; `member` is the member id, instance id or
         client id of one of them. `assignment`: "orders" (or several topics) is assigned completely, or {"anna": ["orders/0"]}. `offsets`:
         {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Of a share group, `acquired`: members have at
-        most so many records, and `deliveries`: a record that is not done was delivered at least so often. Raises BadWait (a ValueError)
-        for conditions that can never hold, and GroupTimeout with what is missing and the story."""
+        most so many records, and `deliveries`: a record that is not done was delivered at least so often. Of a streams group, `tasks` and
+        `standbys`: {"anna": ["0_1"]}, the active and the standby tasks that each named member has. Raises BadWait (a ValueError) for
+        conditions that can never hold, and GroupTimeout with what is missing and the story."""
         wanted = wanted_of(
             group,
             state=state,
@@ -209,6 +213,8 @@ class AsyncBroker(AsyncCalls):
             lag=lag,
             acquired=acquired,
             deliveries=deliveries,
+            tasks=tasks,
+            standbys=standbys,
         )
         return await self._wait("wait_for", lambda: until_reached(self._up(), wanted, timeout))
 
@@ -359,7 +365,7 @@ class AsyncBroker(AsyncCalls):
         await self._command("fence_instance", group=group, instance=instance)
 
     async def fence_member(self, group: str, member: str) -> None:
-        """Give a member of a consumer group an epoch that its process does not know. Its next heartbeat is answered with
+        """Give a member of a consumer or streams group an epoch that its process does not know. Its next heartbeat is answered with
         FENCED_MEMBER_EPOCH, and it joins again. A static member is refused until its session is over (UNRELEASED_INSTANCE_ID), as in
         Kafka. Raises CannotSteer for members of the classic protocol."""
         await self._command("fence_member", group=group, member=member)

@@ -53,7 +53,7 @@ class Commands(Calls):
         self._command("fence_instance", group=group, instance=instance)
 
     def fence_member(self, group: str, member: str) -> None:
-        """Give a member of a consumer group an epoch that its process does not know. Its next heartbeat is answered with
+        """Give a member of a consumer or streams group an epoch that its process does not know. Its next heartbeat is answered with
         FENCED_MEMBER_EPOCH, and it joins again. A static member is refused until its session is over (UNRELEASED_INSTANCE_ID), as in
         Kafka. Raises CannotSteer for members of the classic protocol."""
         self._command("fence_member", group=group, member=member)

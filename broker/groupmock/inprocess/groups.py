@@ -11,6 +11,7 @@ import msgspec
 from ..core.groups.view import GroupView, State
 from ..journal.rows import RequestRow
 from ..server.group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..server.streams_wait import TaskAssignment
 from .calls import Calls
 from .errors import GroupTimeout
 from .values import Json
@@ -125,14 +126,17 @@ class Groups(Calls):
         lag: int | None = None,
         acquired: int | None = None,
         deliveries: int | None = None,
+        tasks: TaskAssignment | None = None,
+        standbys: TaskAssignment | None = None,
     ) -> GroupView:
         """Wait until all given conditions hold and return the group.
 
         `state` is Kafka's name; `members` is their exact number; `generation` is a lowest one; `member` is the member id, instance id or
         client id of one of them. `assignment`: "orders" (or several topics) is assigned completely, or {"anna": ["orders/0"]}. `offsets`:
         {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Of a share group, `acquired`: members have at
-        most so many records, and `deliveries`: a record that is not done was delivered at least so often. Raises BadWait (a ValueError)
-        for conditions that can never hold, and GroupTimeout with what is missing and the story."""
+        most so many records, and `deliveries`: a record that is not done was delivered at least so often. Of a streams group, `tasks` and
+        `standbys`: {"anna": ["0_1"]}, the active and the standby tasks that each named member has. Raises BadWait (a ValueError) for
+        conditions that can never hold, and GroupTimeout with what is missing and the story."""
         wanted = wanted_of(
             group,
             state=state,
@@ -144,6 +148,8 @@ class Groups(Calls):
             lag=lag,
             acquired=acquired,
             deliveries=deliveries,
+            tasks=tasks,
+            standbys=standbys,
         )
         return self._wait("wait_for", lambda: until_reached(self._up(), wanted, timeout))
 

@@ -20,9 +20,9 @@ from ..data.lag import lag_of
 from ..text import bounded as bounded_text
 from ..text.printable import brief, printable, quoted
 from ..text.suggest import did_you_mean, hint
-from . import share_wait
+from . import share_wait, streams_wait
 from .running import CHANGES
-from .wait_condition import Condition, Place, Sight, places
+from .wait_condition import BadWait, Condition, Place, Sight, places
 
 if TYPE_CHECKING:
     from .running import Running
@@ -36,10 +36,6 @@ MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
 Assignment = str | Iterable[str] | Mapping[str, Iterable[str] | Mapping[str, list[int]]]
 """The assignment that a wait is for: topics whose partitions are all assigned, or the partitions of each member: {"anna": ["orders/0"]},
 {"anna": {"orders": [0]}}."""
-
-
-class BadWait(ValueError):
-    """Raised if the conditions of a wait are written wrongly or can never hold. The message says which part, and what is possible."""
 
 
 class Wanted(NamedTuple):
@@ -109,12 +105,15 @@ def wanted_of(
     generation: int | None = None,
     acquired: int | None = None,
     deliveries: int | None = None,
+    tasks: streams_wait.TaskAssignment | None = None,
+    standbys: streams_wait.TaskAssignment | None = None,
 ) -> Wanted:
     """Build a wait from conditions. Raises BadWait for a wait that can never succeed. `state`: Kafka's name; `members`: their exact
     number; `member`: the member id, instance id or client id of one of them; `generation`: at least; `assignment`: see `Assignment`;
     `offsets`: {"orders/0": 17}, committed up to there or further; `lag`: at most so many records of the group's partitions are not
     committed yet, or not done in a share group; `acquired`: members of a share group have at most so many records; `deliveries`: a record
-    of a share group that is not done was delivered at least so often."""
+    of a share group that is not done was delivered at least so often; `tasks`, `standbys`: {"anna": ["0_1"]}, the active and the standby
+    tasks that members of a streams group have."""
     _check_numbers(members=members, lag=lag, generation=generation, acquired=acquired, deliveries=deliveries)
     named = _by_member(assignment) if isinstance(assignment, Mapping) else {}
     if members is not None:
@@ -142,17 +141,19 @@ def wanted_of(
         made.append(share_wait.acquired(acquired))
     if deliveries is not None:
         made.append(share_wait.deliveries(deliveries))
+    made += [streams_wait.tasks(role, each) for role, each in (("active", tasks), ("standby", standbys)) if each is not None]
     return Wanted(group, made, gone=state == DEAD)
 
 
 def from_texts(group: str, texts: Mapping[str, Any]) -> Wanted:
     """Build a wait from the texts of a query. `offsets` is orders/0=17,orders/1=3 or a JSON object; `assignment` is topics separated by
-    commas, or JSON. Raises BadWait."""
+    commas, or JSON. `tasks` and `standbys` are JSON objects. Raises BadWait."""
     values = {name: value for name, value in texts.items() if value is not None}
     if "offsets" in values:
         values["offsets"] = _offsets_text(values["offsets"])
     if "assignment" in values:
         values["assignment"] = _assignment_text(values["assignment"])
+    values |= {name: _json(values[name], name) for name in ("tasks", "standbys") if name in values}
     return wanted_of(group, **values)
 
 

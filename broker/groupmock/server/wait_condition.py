@@ -18,6 +18,10 @@ Place = tuple[str, int]
 """A partition, as its topic and number."""
 
 
+class BadWait(ValueError):
+    """Raised if the conditions of a wait are written wrongly or can never hold. The message says which part, and what is possible."""
+
+
 class Sight:
     """The state of a group at one moment. Its view is copied only if a condition asks for it."""
 

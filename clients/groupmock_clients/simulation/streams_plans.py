@@ -27,6 +27,7 @@ STEERING: Final[dict[str, Make]] = {
         "stop_node", "start_node", "stall_node", "step_clock", "reseed",
     )},
     "hold_group": lambda dice, group, *_: {"group": group, "state": str(dice.choice(STATES))},
+    "fence_member": lambda dice, group, member, *_: {"group": group, "member": member},
     "configure_group": lambda dice, group, *_: {"group": group, "set": {STANDBYS: str(dice.randrange(3))}},
 }  # fmt: skip
 """Maps each steering command that applies to streams groups to the function that draws its arguments."""

@@ -14,7 +14,7 @@ from transaction_histories import CLIENTS, PLANS, History, drawn, of_plan
 from transaction_play import JAVA, played
 
 from groupmock import Broker, FaultNotSeen
-from groupmock.faults.facts import for_consumer_groups, for_producers, for_share_groups
+from groupmock.faults.facts import for_consumer_groups, for_other_groups, for_producers
 from groupmock.faults.kind import for_secured
 from groupmock.faults.plan import read_plan, ready_plans
 from groupmock.journal.read import read
@@ -63,7 +63,7 @@ def runs() -> list[Run]:
         Run(client.name, name, client.program, partial(_of_members, client, name))
         for client in clients
         for name, plan in plans.items()
-        if not any(of(plan) for of in (for_producers, for_secured, for_share_groups))
+        if not any(of(plan) for of in (for_producers, for_secured, for_other_groups))
         and (client.kind == "consumer" or not for_consumer_groups(plan))
     ]
     histories = [*(of_plan(client, plan) for client in CLIENTS for plan in PLANS), *(drawn(*each) for each in product(CLIENTS, SEEDS))]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from plan_runs import Outcome, libraries_of, run
 
-from groupmock.faults.facts import for_producers, for_share_groups
+from groupmock.faults.facts import for_other_groups, for_producers
 from groupmock.faults.kind import for_secured
 from groupmock.faults.plan import read_plan, ready_plans
 
@@ -23,7 +23,7 @@ SOMETIMES = [("offsets-elsewhere", "aiokafka")]
 """Fault plans after which a client does not recover in about one run of five."""
 GIVES_UP = {("loading-coordinator", "aiokafka"): "GroupLoadInProgressError"}
 """(fault plan, client) -> the error with which the client ends by chance, if its SyncGroup is late and meets the fault."""
-PLANS = [name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_secured, for_share_groups))]
+PLANS = [name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_secured, for_other_groups))]
 """The ready fault plans for consumer groups. tests/live/transactions has those for transactional producers."""
 EVERYBODY = {(name, library) for name in PLANS for library in libraries_of(name)}
 RUNS = sorted(EVERYBODY - {*OTHERWISE, *SOMETIMES})

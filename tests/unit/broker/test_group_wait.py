@@ -14,7 +14,8 @@ from groupmock.data.lag import lag_of
 from groupmock.rig import CoreRig
 from groupmock.rig.wire import AsyncClient
 from groupmock.server.fault_wait import NeverSoOften
-from groupmock.server.group_wait import BadWait, Sight, from_texts, wanted_of
+from groupmock.server.group_wait import from_texts, wanted_of
+from groupmock.server.wait_condition import BadWait, Sight
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.records import NewRecord, encode_batch
 

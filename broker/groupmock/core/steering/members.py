@@ -115,11 +115,11 @@ def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
 
 
 class FenceMember(Arguments):
-    """Remove a member of a consumer group and add it again without its process, whose epoch is invalid from then on: its next heartbeat is
-    answered FENCED_MEMBER_EPOCH (110), a commit STALE_MEMBER_EPOCH (113). It has to give up all its partitions and join again.
+    """Remove a member of a consumer or streams group and add it again without its process, whose epoch is invalid from then on: its next
+    heartbeat is answered FENCED_MEMBER_EPOCH (110), a commit STALE_MEMBER_EPOCH (113). It has to give up everything and join again.
 
-    Its partitions are free for other members. A static member that joins again finds its instance in use (UNRELEASED_INSTANCE_ID, 111), as
-    on Kafka, until its session has expired."""
+    Its partitions or tasks are free for other members. A static member that joins again finds its instance in use
+    (UNRELEASED_INSTANCE_ID, 111), as on Kafka, until its session has expired."""
 
     group: Group
     member: MemberName
@@ -127,17 +127,28 @@ class FenceMember(Arguments):
 
 @steers("fence_member", FenceMember)
 def fence_member(cluster: Cluster, arguments: FenceMember, turn: Turn) -> None:
-    """Fence a member of a consumer group. Members of the classic protocol have no epoch, and neither has a static one that is away."""
+    """Fence a member of a consumer or streams group. Members of the classic protocol have no epoch, and neither has a static one that is
+    away."""
     group = group_of(cluster, arguments.group)
-    if not isinstance(group, ConsumerGroup):
-        raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: only members of consumer groups can be fenced")
-    member = member_of(group, arguments.member)
-    if member.classic is not None:
-        raise NotNow(f"member {member.member_id} speaks the classic protocol: it has no epoch to be fenced by")
-    if member.epoch == AWAY:
-        raise NotNow(f"member {member.member_id} is away: it joins again when it comes back")
+    if isinstance(group, StreamsGroup):
+        thread = member_of(group, arguments.member)
+        _check_not_away(cluster, arguments, thread.member_id, thread.epoch)
+        streams_membership.fence(turn, group, thread)
+    elif isinstance(group, ConsumerGroup):
+        member = member_of(group, arguments.member)
+        if member.classic is not None:
+            raise NotNow(f"member {member.member_id} speaks the classic protocol: it has no epoch to be fenced by")
+        _check_not_away(cluster, arguments, member.member_id, member.epoch)
+        consumer_membership.fence(turn, group, member)
+    else:
+        why = "only members of consumer and streams groups can be fenced"
+        raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: {why}")
+
+
+def _check_not_away(cluster: Cluster, arguments: FenceMember, member_id: str, epoch: int) -> None:
+    if epoch == AWAY:
+        raise NotNow(f"member {member_id} is away: it joins again when it comes back")
     not_held(cluster, arguments.group, "fence a member")
-    consumer_membership.fence(turn, group, member)
 
 
 class FreezeMember(Arguments):

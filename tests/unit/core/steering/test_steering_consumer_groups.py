@@ -220,5 +220,5 @@ def test_who_has_no_epoch_cannot_be_fenced() -> None:
         world.command("fence_member", group="g", member="A")
     assert world.commit(member="") == 25
     world.command("commit_offsets", group="h", offsets=[{"topic": "t", "partition": 0, "offset": 1}])
-    with pytest.raises(NotNow, match="group 'h' is a classic group: only members of consumer groups can be fenced"):
+    with pytest.raises(NotNow, match="group 'h' is a classic group: only members of consumer and streams groups can be fenced"):
         world.command("fence_member", group="h", member="A")

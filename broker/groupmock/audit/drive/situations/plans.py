@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from ....faults.facts import for_consumer_groups, for_producers, for_share_groups
+from ....faults.facts import for_consumer_groups, for_other_groups, for_producers
 from ....faults.kind import for_secured
 from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
 from ..situation import CONSUMER, PROTOCOL_OF, Situation, declare
@@ -44,7 +44,7 @@ def _sentence(plan: Plan) -> str:
 
 for _name in ready_plans():
     _plan = read_plan(_name)
-    if _name not in ELSEWHERE and not any(of(_plan) for of in (for_producers, for_secured, for_share_groups)):
+    if _name not in ELSEWHERE and not any(of(_plan) for of in (for_producers, for_secured, for_other_groups)):
         declare(
             Situation(
                 _name,

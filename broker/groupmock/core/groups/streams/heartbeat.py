@@ -177,7 +177,7 @@ def end_delay(turn: Turn, group: Group) -> None:
 def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroupHeartbeatResponse, Lease | None]:
     group, beat, terms, admitted = moment.group, moment.beat, moment.terms, moment.admitted
     member = admitted.member
-    changed = membership.advance(turn, group, beat, member)
+    changed = membership.advance(turn, group, member, beat.owned)
     if admitted.recorded and not changed:
         group.note_again(member)
     raised = endpoints.moves(turn, beat, admitted.endpoint_before, member.endpoint) or (changed and member.endpoint is not None)

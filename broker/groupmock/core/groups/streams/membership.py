@@ -11,13 +11,14 @@ from .. import causes, timing
 from ..consumer.group import no_session
 from ..consumer.states import JOINING, Progress
 from ..modern import settle
-from . import reconciliation
-from .group import Endpoint, Group, Member, in_words
+from . import reconciliation, targets
+from .group import NOTHING, Endpoint, Group, Member, Tasks, in_words
 
 if TYPE_CHECKING:
     from ...turn import Turn
     from ..causes import Why
-    from .beat import Beat
+    from ..consumer.assignors import Steps
+    from .beat import Beat, Owned
 
 DELAY: Final = "streams_delay"
 """The timer of the initial rebalance delay."""
@@ -122,11 +123,11 @@ def _update(turn: Turn, group: Group, member: Member, beat: Beat) -> Endpoint | 
     return endpoint
 
 
-def advance(turn: Turn, group: Group, beat: Beat, member: Member) -> bool:
-    """Do the member's step towards its target for this heartbeat, and emit an event if anything changed. Return True if its assigned tasks
-    changed."""
+def advance(turn: Turn, group: Group, member: Member, owned: Owned | None) -> bool:
+    """Do the member's step towards its target, and emit an event if anything changed. `owned` has the tasks that its heartbeat lists.
+    Return True if its assigned tasks changed."""
     before, revoking = (member.epoch, member.progress), member.revoking
-    changed = reconciliation.reconcile(group, member, beat.owned, not turn.quirks.streams_roles_change_in_turn)
+    changed = reconciliation.reconcile(group, member, owned, not turn.quirks.streams_roles_change_in_turn)
     if not changed and before == (member.epoch, member.progress) and revoking.same_as(member.revoking):
         return False
     if member.progress is Progress.UNREVOKED:
@@ -145,6 +146,26 @@ def _has(member: Member) -> str:
     """Return the member's tasks as text, with those for which it only stands by."""
     active, standby = member.assigned
     return in_words(active) + (f", and stands by for {in_words(standby)}" if standby else "")
+
+
+def fence(turn: Turn, group: Group, member: Member) -> None:
+    """Fence the process of a member, whose epoch becomes invalid, as `consumer.membership.fence` does. Its tasks are free, and a new target
+    is computed at once."""
+    timing.revoked(turn, group, member)
+    group.give(member, Tasks({}, frozenset()), NOTHING)
+    group.targets.pop(member.member_id, None)
+    member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
+    group.bump()
+
+    def computing(turn: Turn) -> Steps[None]:
+        yield from targets.compute(turn, group, member)
+        why = causes.member_fenced(member.member_id, group.assignment_epoch)
+        turn.member_changed(group, member.member_id, "fenced", why, member)
+        advance(turn, group, member, None)
+        timing.renew(turn, group, member, member.session_timeout_ms)
+        settle(turn, group, why, bumped=True)
+
+    turn.begin(computing, group)
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:
