@@ -10,7 +10,8 @@
  *  -H MS    heartbeat tick while waiting (500)      -t SEC give up (120)
  *  -w MS    send the first JoinGroup alone, the others MS later (0)
  *  -o FILE  write one hex Heartbeat per member (for kload -f)
- *  -P PID   report that process's CPU and memory    -j JSON
+ *  -P PID   report that process's CPU and memory (1.5 s after the clock's end)
+ *  -j       JSON
  *  -k       keep all connections after the report, until standard input ends
  * Clock: first JoinGroup sent -> last SyncGroup answered; connecting (with an ApiVersions v0
  * round trip each) is timed apart. Handles MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION. */
@@ -34,6 +35,7 @@ typedef struct {
     unsigned char *b;
     size_t n, cap;
 } buf_t;
+enum { SETTLED_US = 1500000 };
 enum { JOINING = 1, SYNCING, SYNCED, HB };
 typedef struct {
     int fd, st, idlen;
@@ -607,6 +609,11 @@ int main(int ac, char **av) {
     double el = (t - t0) / 1e9;
     getrusage(RUSAGE_SELF, &r1);
     pstat(&cpu1, &rss1, &hwm1);
+    if (pid) { /* The memory counts when all members have settled. */
+        double later;
+        usleep(SETTLED_US);
+        pstat(&later, &rss1, &hwm1);
+    }
     double mycpu = r1.ru_utime.tv_sec + r1.ru_utime.tv_usec / 1e6 + r1.ru_stime.tv_sec + r1.ru_stime.tv_usec / 1e6 -
                    r0.ru_utime.tv_sec - r0.ru_utime.tv_usec / 1e6 - r0.ru_stime.tv_sec - r0.ru_stime.tv_usec / 1e6;
     if (json) {

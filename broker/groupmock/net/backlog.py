@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 LOOK_AT_CLOCK_EVERY: Final = 8
 """The clock is read after this many answers, to see whether the time slice is over."""
+SETTLED_S: Final = 1.0
 
 
 class Backlog:
     """Holds the answers of one driver that are not sent yet. `slice_us` is the longest stretch of answers between two turns of the
     running loop; None sends everything at once, for a driver without a loop. The driver sets `again`, which is called for the next
-    slice, `broken`, which is called for an iterator that raised, and `done`, which is called after the last of several slices."""
+    slice, `broken`, which is called for an iterator that raised, and `done`, which is called after the last of several slices and again
+    after SETTLED_S, because the answers make their receivers send requests, which take as much memory."""
 
     def __init__(self, slice_us: int | None) -> None:
         self.again: Callable[[], None] = _nobody
@@ -32,6 +34,7 @@ class Backlog:
         self._slice_ns = None if slice_us is None else slice_us * 1000
         self.waiting: deque[Iterator[Reply]] = deque()
         self._next_slice: asyncio.Handle | None = None
+        self._done_again: asyncio.Handle | None = None
 
     def send(self, answer: Callable[[Reply, int], None], now: int, more: Iterator[Reply] | None = None) -> None:
         """Send waiting answers until the time slice is over, after adding `more` to the end of the backlog. Nothing is sent while a next
@@ -65,9 +68,10 @@ class Backlog:
 
     def stop(self) -> None:
         """Send no more answers, because the driver ends."""
-        if self._next_slice is not None:
-            self._next_slice.cancel()
-            self._next_slice = None
+        for each in (self._next_slice, self._done_again):
+            if each is not None:
+                each.cancel()
+        self._next_slice = None
 
     def rest(self) -> Iterator[Reply]:
         """Yield all answers that were not sent yet."""
@@ -92,6 +96,9 @@ class Backlog:
         self.again()
         if not self.waiting:
             self.done()
+            if self._done_again is not None:
+                self._done_again.cancel()
+            self._done_again = asyncio.get_running_loop().call_later(SETTLED_S, self.done)
 
 
 def _nobody() -> None:

@@ -92,8 +92,9 @@ class Tickets(dict[int, Call]):
         """Free what many answers have left behind, because a dict keeps the room for all the entries that it ever had."""
         from .trim import give_back  # An idle moment has imported this module already.
 
-        if not self:
-            self.clear()
+        still_open = dict(self)
+        self.clear()
+        self.update(still_open)
         give_back()
 
     def reopen(self, call: Call) -> None:

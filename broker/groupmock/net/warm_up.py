@@ -125,12 +125,11 @@ class WarmUp:
         return [*(partial(_keep, module) for module in modules), *missing]
 
     def _imports(self) -> list[Step]:
-        """Return one step for each module that a request could still need."""
+        """Return the step that imports the first module that a request could need."""
         from .needed import modules_needed  # This import comes late, because nothing needs the module earlier.
 
         self._pause = PAUSE_WHEN_BUSY_S
-        missing = [name for name in modules_needed(self._codecs.advertised) if name not in sys.modules]
-        return [partial(_import, name) for name in reversed(missing)]
+        return [partial(_import_next, modules_needed(self._codecs.advertised)[::-1])]
 
 
 def _keep(module: str) -> list[Step]:
@@ -141,3 +140,13 @@ def _keep(module: str) -> list[Step]:
 def _import(name: str) -> list[Step]:
     import_module(name)
     return []
+
+
+def _import_next(names: list[str]) -> list[Step]:
+    """Import the last of the modules that is not imported yet, and return the step for those before it. Most modules import others."""
+    while names and names[-1] in sys.modules:
+        names.pop()
+    if not names:
+        return []
+    import_module(names[-1])
+    return [partial(_import_next, names)]

@@ -80,19 +80,28 @@ def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: s
     turn.member_changed(group, member_id, what, why)
 
 
+def _timeouts_ms(terms: JoinTerms, known: Member | None) -> tuple[int, int]:
+    """Return the session timeout and the rebalance timeout, as the same objects that a known member has if they are equal."""
+    timeouts = terms.session_timeout_ms, terms.rebalance_timeout_ms
+    held = timeouts if known is None else (known.session_timeout_ms, known.rebalance_timeout_ms)
+    return held if held == timeouts else timeouts
+
+
 def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, why: Why) -> Member:
     if not group.members:  # The first member sets the protocol type, so an Empty group may change its type.
         group.protocol_type = terms.protocol_type
+    session = sessions.begin(turn, group, member_id, terms.session_timeout_ms)
+    session_timeout_ms, rebalance_timeout_ms = _timeouts_ms(terms, group.members.get(group.leader_id or ""))
+    # Equal objects are shared, because a group may have thousands of members: a reserved id is in the key of its session timer already.
     member = Member(
-        member_id=member_id,
+        member_id=session.key[2],
         group_instance_id=terms.group_instance_id,
-        # The strings are interned, because thousands of members have the same client id and host.
         client_id=sys.intern(request.client_id or ""),
         client_host=sys.intern(request.client_host),
-        session_timeout_ms=terms.session_timeout_ms,
-        rebalance_timeout_ms=terms.rebalance_timeout_ms,
+        session_timeout_ms=session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms,
         protocols=terms.protocols,
-        session=sessions.begin(turn, group, member_id, terms.session_timeout_ms),
+        session=session,
         join=Parked(request.ticket, request.version),
     )
     group.pending_joins.discard(member_id)

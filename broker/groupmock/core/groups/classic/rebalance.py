@@ -268,6 +268,8 @@ def _answer_joins(turn: Turn, group: Group, why: Why) -> Steps:
     waiting = yield from _take_joins(turn, group)
     # Static members that did not join have to send a SyncGroup as well (P1-b2).
     group.pending_syncs = set(group.members)
+    if not group.pending_joins:
+        group.pending_joins.clear()  # An empty set keeps the room for all the ids that it ever had.
     listed = yield from answers.member_list_in_steps(group)
     turn.timers.set(("sync", group.group_id), since + max(group.rebalance_timeout_ms(), 0) * NS_PER_MS)
     turn.group_moved(group, group.move(COMPLETING, turn.wall_ms), why)
@@ -334,6 +336,7 @@ def collect(turn: Turn, group: Group, member: Member, request: Request, message:
 def settle(turn: Turn, group: Group, member: Member) -> None:
     group.pending_syncs.discard(member.member_id)
     if not group.pending_syncs:
+        group.pending_syncs.clear()  # An empty set keeps the room for all the ids that it ever had.
         turn.timers.cancel(("sync", group.group_id))
 
 
