@@ -75,7 +75,7 @@ class StreamsAuthor(ConsumersAuthor):
     def heartbeat(self, name: str, **fields: Json) -> None:
         version = self.rng.choice((0, self.version))
         # Kafka 4.4.0 mislays the tasks of a member whose instance id another member names (docs/kafka/streams-groups.md#st-119).
-        instance = INSTANCE.get(name) if self.rng.random() < 0.97 else self.rng.choice((None, "i2", ""))
+        instance = INSTANCE.get(name) if self.rng.random() < 0.97 else self.rng.choice((None, "", f"i-{name}"))
         static = {"instance_id": instance if self.version else None}
         self.send(name, STREAMS_GROUP_HEARTBEAT, version, {"member_id": name, **static, **fields})
 
@@ -195,7 +195,7 @@ class StreamsAuthor(ConsumersAuthor):
         change = {"name": setting, "config_operation": 0, "value": value}
         resources = [{"resource_type": 32, "resource_name": group(1), "configs": [change]}]
         self.send(name, INCREMENTAL_ALTER_CONFIGS, 1, {"resources": resources, "validate_only": False})
-        self.wait(SETTLING_MS)
+        self.wait(2 * SETTLING_MS)
 
     # -- the group seen from outside
 

@@ -105,10 +105,10 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: StreamsGrou
     terms = heartbeat.terms_of(cluster.groups.configs, said.group_id, request.node, before_4_4)
     delayed = group is not None and heartbeat.delay_of(turn, group, terms) is not None
     endpoints.check(turn, group, said, known, prospect, delayed, terms.timing.session_ms)
-    made = group is None
+    made, converted = group is None, group is None and found is not None
     group = group or cluster.groups.claim(turn, said.group_id, StreamsGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty classic one that gave way"
-    heartbeat.answer(turn, request.ticket, request.version, group, terms, said, known, prospect, uncreatable, made)
+    heartbeat.answer(turn, request.ticket, request.version, group, terms, said, known, prospect, uncreatable, made, converted)
 
 
 def _streams_group(message: StreamsGroupHeartbeatRequest, found: GroupType | None) -> StreamsGroup | None:

@@ -87,7 +87,8 @@ def leave(turn: Turn, group: Group, beat: Beat) -> StreamsGroupHeartbeatResponse
 
 class Moment(msgspec.Struct):
     """A heartbeat whose member is in the group with its new record, but has not done its step towards the target. `made`: it created the
-    group. `bumped`: it raised the group epoch. `delay` is the status of a delayed target."""
+    group, and `converted`: in the place of an empty classic one. `bumped`: it raised the group epoch. `delay` is the status of a delayed
+    target."""
 
     version: int
     group: Group
@@ -95,6 +96,7 @@ class Moment(msgspec.Struct):
     beat: Beat
     admitted: Admitted
     made: bool
+    converted: bool
     bumped: bool
     uncreatable: Sequence[str]
     delay: str | None = None
@@ -111,6 +113,7 @@ def answer(
     prospect: Prospect,
     uncreatable: Sequence[str],
     made: bool,
+    converted: bool,
 ) -> None:
     """Answer a heartbeat with epoch 0 or more, sent by the member `known` or by a new member. If a target is computed, which may take long,
     the answer comes after it."""
@@ -126,7 +129,7 @@ def answer(
         turn.timers.set((DELAY, group.group_id), turn.after(terms.initial_delay_ms))
     if beat.shuts_down and not made:
         group.shut_down(admitted.member.member_id)
-    moment = Moment(version, group, terms, beat, admitted, made, why is not None, uncreatable)
+    moment = Moment(version, group, terms, beat, admitted, made, converted, why is not None, uncreatable)
     needed = group.generation > group.assignment_epoch
     moment.delay = delay_of(turn, group, terms) if needed else None
     if not needed or moment.delay is not None:
@@ -206,7 +209,7 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroup
         standby_tasks=in_answer(member.assigned.standby) if tells else None,
         warmup_tasks=[] if tells else None,
         topology_description_required=asks,
-        endpoint_information_epoch=group.endpoint_epoch,
+        endpoint_information_epoch=group.endpoint_epoch + (raised and moment.converted),
         partitions_by_user_endpoint=endpoints.table(group, member, turn.quirks.streams_endpoints_follow_tasks) if looks else None,
     )
     if admitted.joined:

@@ -10,6 +10,7 @@ from streams_world import PLAIN, SESSION_MS, StreamsWorld, subtopology, tasks, t
 
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages import k88_streams_group_heartbeat as k88
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
@@ -161,6 +162,15 @@ def test_endpoint_table_follows_endpoints_and_tasks() -> None:
     assert (gives.endpoint_information_epoch, list(_table(gives))) == (2, ["b", "a"])
     assert world.raw(member_epoch=2, endpoint_information_epoch=2).partitions_by_user_endpoint is None
     assert list(_table(world.raw(member_epoch=2, endpoint_information_epoch=9))) == ["b", "a"]
+
+
+def test_endpoint_epoch_of_the_first_join_is_answered_in_the_place_of_a_classic_group() -> None:
+    """Kafka leaves the epoch out of the answer if no group has the id yet (seen on 4.4.0)."""
+    world = StreamsWorld()
+    committed = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=1)])
+    _ask(world, 8, 7, OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, member_id="", topics=[committed]))
+    assert world.raw_join(user_endpoint=HERE, endpoint_information_epoch=-1).endpoint_information_epoch == 1
+    assert world.raw(member_epoch=2, endpoint_information_epoch=-1).endpoint_information_epoch == 0
 
 
 def _table(found: Any) -> dict[str, Any]:
