@@ -109,6 +109,11 @@ LEADERS: dict[str, Case] = {
         RANGE + "do completing1(A)\nA: Metadata topics=[] -> any\n" + METADATA.replace("A:", "B:") + sync("told()"),
         NOT_JUDGED,
     ),
+    "a leader that is no member any more when it hears of its topic": (
+        "CLIENT-11",
+        RANGE + "do completing1(A)\n" + sync("told()") + "A: LeaveGroup v2 -> 0\n" + METADATA,
+        NOT_JUDGED,
+    ),
     "a topic that nobody asked for": ("CLIENT-11", first('told(held("other", 0))'), BROKEN),
     "an assignor of one's own may do as it likes": ("CLIENT-11", first('told(held("other", 0))', "mine"), NOT_JUDGED),
     "partitions of an unknown topic": (

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from copy import copy
 from typing import TYPE_CHECKING
 
-from groupmock_codec.api_keys import FIND_COORDINATOR, METADATA
+from groupmock_codec.api_keys import FIND_COORDINATOR
 
 if TYPE_CHECKING:
     from .subjects import Exchange, Link, Member
@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 
 class Process:
     """The members and connections with one host and client id. `sought` is as in `Link`, and `refused` the time (ns) at which a Produce was
-    last answered with an error. `topics` maps topics to the smallest number of partitions in answers to the process. `curious` is true if
-    the process ever asked for Metadata."""
+    last answered with an error. `topics` maps topics to the smallest number of partitions in answers to the process."""
 
-    __slots__ = ("curious", "links", "members", "refused", "sought", "topics")
+    __slots__ = ("links", "members", "refused", "sought", "topics")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
         self.sought = self.refused = -1
-        self.curious = False
         self.topics: Mapping[str, int] = {}
 
 
@@ -81,11 +79,6 @@ class Processes:
         links = {member.link} if process is None else {member.link, *process.links}
         return max((each.learned for each in links if each.learned is not None), key=lambda found: found[0].answer_seq, default=None)
 
-    def never_asked(self, member: Member) -> bool:
-        """Return whether no process with the member's host and client id has asked for Metadata in this journal."""
-        found = self._by_client.get((member.host, member.client_id))
-        return found is not None and not found.curious and ("", member.client_id) not in self._by_client
-
     def spoke(self, member: Member) -> int:
         """Return the time (ns) at which the member's process last sent something to the same node, on a connection that is its own.
         Requests to other nodes do not show that the process could reach this node. A connection that was opened after the member's last
@@ -134,7 +127,6 @@ class Processes:
             link.client_id = x.client_id
         process.links.add(link)
         link.spoke = x.received
-        process.curious = process.curious or x.key == METADATA
         if x.key == FIND_COORDINATOR:
             process.sought = link.sought = x.received
 

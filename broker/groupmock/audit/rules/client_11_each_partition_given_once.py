@@ -75,7 +75,12 @@ end
 """,
         "without-metadata": f"""{TWO_TOPICS}
 do completing1(A)
-{ONLY_THE_FIRST}""",
+{ONLY_THE_FIRST}
+repeat 4
+pause 400
+A: Heartbeat -> 0
+end
+""",
         "partition-left-out-without-metadata": """
 topics: t1:2
 member *: protocols=[p("roundrobin", sub("$t1"))]
@@ -155,17 +160,16 @@ A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0), held("$t2", 0))
     def _missing(self, x: Exchange, member: Member, topics: frozenset[str], given: Partitions, claimed: Partitions) -> set[Partition]:
         """Return the partitions that no member was assigned, although the leader must know them. Their topic is one from which it assigns,
         or assigned earlier and was not told that the topic is gone, or the topic is in the last answer to Metadata, and every answer to
-        its process had the partition. A leader that has never asked for Metadata must know what exists since it came."""
+        its process had the partition, or the leader assigns one with a higher number."""
         known = member.note(self.code, set[str])
         known.update(topic for topic, _ in given)
         heard, last = self.world.processes.heard_of(member), self.world.processes.last_metadata(member)
         if last is not None and self.knew(x, last[0]):
             heard, known = {**last[1], **heard}, known | last[1].keys()
-        missing = set[Partition]()
+        missing, highest = set[Partition](), dict(sorted(given))
         for topic in topics:
             count, exist = heard.get(topic, 0) if topic in known else 0, self.world.topics.exist(topic)
-            if self.world.processes.never_asked(member):
-                count = self.world.topics.existed(topic, member.since)
+            count = max(count, highest.get(topic, -1) + 1)
             missing |= {(topic, each) for each in range(count if exist is None else min(count, exist))}
         return missing - given - claimed
 
