@@ -68,6 +68,13 @@ def test_advertised_address(text: str, address: Address) -> None:
     assert resolve({"host": "0.0.0.0", "advertise": text}).advertise == address
 
 
+def test_a_short_session_timeout_needs_no_other_setting() -> None:
+    """Kafka refuses it, and quick tests need it (docs/kafka/differences.md)."""
+    kinds = ("consumer", "share", "streams")
+    settings = resolve({}, [f"group.{kind}.session.timeout.ms=2000" for kind in kinds]).settings
+    assert {getattr(settings, f"group_{kind}_session_timeout_ms") for kind in kinds} == {2000}
+
+
 BAD = {
     "unknown setting": ({}, ["group.max.siz=3"], "did you mean group.max.size"),
     "no value": ({}, ["group.max.size"], "--set takes KEY=VALUE"),
@@ -79,8 +86,36 @@ BAD = {
     "sessions crossed": (
         {},
         ["group.min.session.timeout.ms=9", "group.max.session.timeout.ms=8"],
-        "group.min.session.timeout.ms (9) is above",
+        "group.max.session.timeout.ms (8) must be greater than or equal to group.min.session.timeout.ms (9)",
     ),
+    "fewer share sessions than members": (
+        {},
+        ["group.share.max.share.sessions=100"],
+        "sessions: group.share.max.share.sessions (100) must be greater than or equal to group.share.max.size (200)",
+    ),
+    "more members of a share group than sessions": (
+        {},
+        ["group.share.max.size=2001"],
+        "size: group.share.max.share.sessions (2000) must be greater than or equal to group.share.max.size (2001)",
+    ),
+    "session timeouts of consumer groups crossed": (
+        {},
+        ["group.consumer.max.session.timeout.ms=44000"],
+        "(44000) must be greater than or equal to group.consumer.min.session.timeout.ms (45000)",
+    ),
+    "heartbeat intervals of consumer groups crossed": (
+        {},
+        ["group.consumer.max.heartbeat.interval.ms=4000"],
+        "(4000) must be greater than or equal to group.consumer.min.heartbeat.interval.ms (5000)",
+    ),
+    **{
+        f"heartbeats of {kind} groups as rare as the timeout": (
+            {},
+            [f"group.{kind}.heartbeat.interval.ms=45000"],
+            f"group.{kind}.heartbeat.interval.ms (45000) must be less than group.{kind}.session.timeout.ms (45000)",
+        )
+        for kind in ("consumer", "share", "streams")
+    },
     "principal without a type": ({}, ["super.users=User:a; b"], "super.users has 'b': a principal has a type, as in User:admin"),
     "unknown profile": ({"profile": "kafka-1.0"}, [], "no profile 'kafka-1.0': there are groupmock, kafka-3.9"),
     "unroutable": ({"host": "0.0.0.0"}, [], "add --advertise HOST[:PORT]"),
