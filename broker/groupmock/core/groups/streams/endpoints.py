@@ -47,6 +47,8 @@ def check(
     if beat.endpoint_epoch != epoch and listed:
         if group is not None and raised:
             group.raise_endpoint_epoch()
+        if group is not None and beat.shuts_down:
+            group.shut_down(beat.member_id)
         if group is not None and known is not None:
             _keep(turn, group, beat, known, session_timeout_ms)
             if steps:
@@ -60,14 +62,11 @@ def _reads_missing_topics(group: Group, has: Tasks, prospect: Prospect) -> bool:
 
 
 def _keep(turn: Turn, group: Group, beat: Beat, member: Member, session_timeout_ms: int) -> None:
-    """Change what Kafka does not have in the log, because it has changed that before it fails: offsets, the session and the wish to shut
-    down."""
+    """Change what Kafka does not have in the log, because it has changed that before it fails: the offsets and the session."""
     if beat.offsets is not None:
         member.offsets = beat.offsets
     if beat.end_offsets is not None:
         member.end_offsets = beat.end_offsets
-    if beat.shuts_down:
-        group.shut_down(member.member_id)
     timing.renew(turn, group, member, session_timeout_ms)
 
 

@@ -290,6 +290,14 @@ def test_a_heartbeat_that_fails_at_endpoints_prolongs_the_session_and_shuts_down
     assert world.beat(endpoint_information_epoch=1).statuses == [1, 4]
 
 
+def test_a_join_that_fails_at_endpoints_shuts_down() -> None:
+    world = StreamsWorld()
+    missing = topology(subtopology("0", "nowhere"))
+    world.join(of=missing)
+    assert world.refused(world.raw_join("B", missing, user_endpoint=HERE, shutdown_application=True)) == (-1, None)
+    assert world.beat(endpoint_information_epoch=1).statuses == [1, 4]
+
+
 def test_streams_group_survives_a_move_of_its_coordinator() -> None:
     world = StreamsWorld(nodes=2)
     world.join(of=PLAIN, instance_id="i")
