@@ -19,6 +19,7 @@ from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
 from recorded_journals import RECORDED, recorded
 from rig_journal import never
+from streams_wire import worked
 
 from groupmock.audit.inside import subscription
 from groupmock.core.groups.causes import CAUSES
@@ -40,6 +41,9 @@ VIRTUAL = [
     ("rolling-bounce", "design-2/scripted"),
     ("rolling-bounce", "kip-848/scripted"),
     ("scale-up", "kip-848/scripted"),
+    ("death-in-time", "kip-1071/scripted"),
+    ("rolling-bounce", "kip-1071/scripted"),
+    ("scale-up", "streams-classic/scripted"),
 ]
 OWN_NAMES = {
     "own eager": ("death-in-time range/scripted", '"range"', '"own"'),
@@ -53,7 +57,7 @@ APART = {"shift": {"last_member_id"}}
 """Recorded journal -> columns in which the table and the Python computation differ. The recorder learns the id of a static member from
 the answer to JoinGroup: the computation takes that member for the last one that joined, while the table uses the request."""
 SEEDS = range(4)
-CONSUMER_GROUPS = {"handed over": handed_over, "in trouble": in_trouble}
+CONSUMER_GROUPS = {"handed over": handed_over, "in trouble": in_trouble, "tasks": worked}
 
 
 @pytest.fixture(scope="module")

@@ -103,6 +103,9 @@ class Reader:
     def _request_ConsumerGroupHeartbeat(self, row: Row, at: int) -> None:
         self._request_JoinGroup(row, at)
 
+    def _request_StreamsGroupHeartbeat(self, row: Row, at: int) -> None:
+        self._request_JoinGroup(row, at)
+
     def _reply_Produce(self, row: Row, at: int) -> None:
         for topic in row["message"]["responses"]:
             name = topic["name"] or self.topics[topic["topic_id"]]

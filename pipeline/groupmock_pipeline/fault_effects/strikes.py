@@ -42,7 +42,7 @@ COULD_NOT: Final = "a fault could not steer"
 GROUP_APIS: Final = (
     api_keys.OFFSET_COMMIT, api_keys.OFFSET_FETCH, api_keys.FIND_COORDINATOR, api_keys.JOIN_GROUP, api_keys.HEARTBEAT, api_keys.LEAVE_GROUP,
     api_keys.SYNC_GROUP, api_keys.DESCRIBE_GROUPS, api_keys.DELETE_GROUPS, api_keys.OFFSET_DELETE,
-    api_keys.CONSUMER_GROUP_HEARTBEAT,
+    api_keys.CONSUMER_GROUP_HEARTBEAT, api_keys.STREAMS_GROUP_HEARTBEAT,
 )  # fmt: skip
 """APIs whose requests name a group."""
 GONE: Final = (EMPTY, DEAD, "")

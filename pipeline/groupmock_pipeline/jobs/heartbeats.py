@@ -12,14 +12,23 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, SHARE_GROUP_HEARTBEAT, SYNC_GROUP
+from groupmock_codec.api_keys import (
+    API_VERSIONS,
+    CONSUMER_GROUP_HEARTBEAT,
+    HEARTBEAT,
+    JOIN_GROUP,
+    SHARE_GROUP_HEARTBEAT,
+    STREAMS_GROUP_HEARTBEAT,
+    SYNC_GROUP,
+)
 
 from .. import tables
 from ..clients import IDENTIFIED, SOFTWARE
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
 
-IN_ONE: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)
-"""The heartbeats of consumer groups (KIP-848) and share groups (KIP-932), in which members join and are assigned partitions too."""
+IN_ONE: Final = (CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT)
+"""The heartbeats of consumer groups (KIP-848), share groups (KIP-932) and streams groups (KIP-1071), in which members join and are assigned
+partitions or tasks too."""
 EXPIRED: Final = 0
 """The value that lines about an expired session have in place of an API key."""
 MESSAGE: Final = (
@@ -43,7 +52,7 @@ COLUMNS: Final = {
     "group": "group id",
     "library": "client library by ApiVersions, or unknown",
     "version": "its version; null: not known",
-    "members": "member ids that sent heartbeats; of consumer and share groups those with an epoch above 0 count",
+    "members": "member ids that sent heartbeats; of groups whose coordinator assigns those with an epoch above 0 count",
     "heartbeats": "heartbeats",
     "unanswered": "of these, those without an answer in the journal",
     "gaps": "pairs of signs of life that follow each other in one generation, or member epoch",
@@ -52,7 +61,7 @@ COLUMNS: Final = {
     "gap_p99_ns": "99 of 100 gaps are no longer",
     "gap_max_ns": "the longest gap",
     "session_timeout_min_ms": "the shortest session.timeout.ms that its members asked for; "
-    "null: those of consumer and share groups ask for none",
+    "null: those of groups whose coordinator assigns ask for none",
     "session_timeout_max_ms": "the longest",
     "share_max": "the longest gap as a part of its member's session timeout",
     "over_third": "gaps longer than a third of the session timeout",

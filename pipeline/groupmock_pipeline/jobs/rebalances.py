@@ -81,7 +81,7 @@ def rebalances(rows: DataFrame) -> DataFrame:
     once and shuffled once, by run, and nothing is cached."""
     found = undelivered(counted(moves(lines(events(rows)))), rows)
     # Only assignments of the protocol type `consumer` can be parsed.
-    heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"
+    heard = f"protocol_type in ('consumer', 'streams') and max(heard) over ({OF_GROUP})"
     told = found.selectExpr(
         f"* except ({', '.join((*MOVED, *OWNED))})",
         *(f"case when revoked is not null then {name} end as {name}" for name in MOVED),

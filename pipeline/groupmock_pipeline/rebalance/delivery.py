@@ -12,10 +12,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, PRODUCE
+from groupmock_codec.api_keys import FETCH, JOIN_GROUP, PRODUCE
 
 from ..windows import OF_GROUP, SO_FAR
-from .events import GROUP
+from .events import BEATS, GROUP
 
 PARTITION: Final = (*GROUP, "topic", "number")
 OFFSETS: Final = "array<struct<number: int, had: bigint, made: bigint>>"
@@ -25,7 +25,7 @@ MESSAGE: Final = (
     " responses: array<struct<name: string, topic_id: string,"
     " partition_responses: array<struct<index: int, base_offset: bigint, error_code: int>>>>>"
 )
-"""The fields of JoinGroup, ConsumerGroupHeartbeat and Fetch requests, and of replies to Produce."""
+"""The fields of JoinGroup, heartbeat and Fetch requests, and of replies to Produce."""
 CREATED: Final = "struct<topic: string, topic_id: string>"
 
 
@@ -55,9 +55,9 @@ def _positions(rows: DataFrame) -> DataFrame:
 
 
 def _read(rows: DataFrame) -> DataFrame:
-    """Return run, line and at with the facts to combine: client_id and group of a JoinGroup or ConsumerGroupHeartbeat; client_id and
+    """Return run, line and at with the facts to combine: client_id and group of a JoinGroup or heartbeat; client_id and
     `topics` of a Fetch; `topics` produced to or created: [{topic, topic_id, created (its name), offsets [{number, had, made}]}]."""
-    asked = f"(kind = 'request' and api_key in {(FETCH, JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)})"
+    asked = f"(kind = 'request' and api_key in {(FETCH, JOIN_GROUP, *BEATS)})"
     answered = f"(kind = 'reply' and api_key = {PRODUCE})"
     kept = rows.where(f"{asked} or {answered} or (kind = 'note' and what = 'topic_created')").selectExpr(
         "run", "line", "at", "case when kind = 'request' then client_id end as client_id", f"from_json(message, '{MESSAGE}') as said",

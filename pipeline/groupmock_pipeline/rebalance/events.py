@@ -13,7 +13,15 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
+from groupmock_codec.api_keys import (
+    API_VERSIONS,
+    CONSUMER_GROUP_HEARTBEAT,
+    HEARTBEAT,
+    JOIN_GROUP,
+    OFFSET_COMMIT,
+    STREAMS_GROUP_HEARTBEAT,
+    SYNC_GROUP,
+)
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, NOT_READY, PREPARING_REBALANCE, RECONCILING, STABLE
 
 from ..clients import IDENTIFIED, SOFTWARE_TOLD
@@ -23,6 +31,8 @@ from . import processes, wire
 OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
 UNDER_WAY: Final = (*OF_CLASSIC, NOT_READY, ASSIGNING, RECONCILING)
 AT_REST: Final = (EMPTY, STABLE)
+BEATS: Final = (CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT)
+"""The heartbeats with which the coordinator assigns partitions (KIP-848) or tasks (KIP-1071)."""
 BEHIND_THEIR_BACKS: Final = "generation_set"
 """The cause of a state change that begins no rebalance: a command set the generation."""
 OF_JOINER: Final = ("line", "at", "member_id", "client_id", "library", "version")
@@ -33,8 +43,8 @@ GONE: Final = ("removed", "replaced", "fenced", "away")
 
 MOVED, MEMBER, COMMAND = "moved", "member", "command"
 JOIN, JOINED, TOLD, SYNCED, CLOSED, ALIVE = "join", "joined", "told", "synced", "closed", "alive"
-"""The values of the column `event`. MOVED, MEMBER and COMMAND are rows of these kinds. JOIN is a JoinGroup request, or a
-ConsumerGroupHeartbeat with epoch 0. JOINED is the leader's JoinGroup reply, TOLD the leader's SyncGroup request. SYNCED is a reply to
+"""The values of the column `event`. MOVED, MEMBER and COMMAND are rows of these kinds. JOIN is a JoinGroup request, or one of
+BEATS with epoch 0. JOINED is the leader's JoinGroup reply, TOLD the leader's SyncGroup request. SYNCED is a reply to
 SyncGroup, or to a heartbeat, with the member's assignment. CLOSED is the end of a connection that a member used. ALIVE is a heartbeat or
 commit of a member by another connection than it joined by: after the end of that one the member goes on."""
 
@@ -51,8 +61,8 @@ OF_ROWS: Final = (
 )  # fmt: skip
 """The columns of an event that are taken from its row unchanged."""
 OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held", "beat")
-"""The columns of an event that are read from its message. `named` says that a JoinGroup has a member id and `beat` that the message is a
-ConsumerGroupHeartbeat; see `wire` for the rest."""
+"""The columns of an event that are read from its message. `named` says that a JoinGroup has a member id and `beat` that the message is
+one of BEATS; see `wire` for the rest."""
 
 
 def events(rows: DataFrame) -> DataFrame:
@@ -60,7 +70,7 @@ def events(rows: DataFrame) -> DataFrame:
     the columns of that event.
 
     `cycle` is 1 up to the end of the group's first rebalance, 2 up to the end of the second, and so on. A SyncGroup reply, which comes
-    after the end, counts for the rebalance that it ends. So does a reply to a ConsumerGroupHeartbeat outside of a rebalance.
+    after the end, counts for the rebalance that it ends. So does a reply to one of BEATS outside of a rebalance.
 
     `dealt` of such a reply is {line, member_id, given, revoked (count)} against the previous reply. State changes have
     `under_way` (before it), `generation_was`, `begins`, `ends`, `spent_ns` (in the state before), `backwards` (the clock went back),
@@ -72,7 +82,8 @@ def events(rows: DataFrame) -> DataFrame:
 def _read(rows: DataFrame) -> DataFrame:
     """Parse each relevant row of a journal by itself. `event` is null for rows that only complete others."""
     asks, answers = "(kind = 'request')", "(kind = 'reply')"
-    joins, syncs, beats = (f"(api_key = {key})" for key in (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT))
+    joins, syncs = (f"(api_key = {key})" for key in (JOIN_GROUP, SYNC_GROUP))
+    beats = f"(api_key in {BEATS})"
     any_of_them = f"({joins} or {syncs} or {beats})"
     lives = f"(api_key in {(HEARTBEAT, OFFSET_COMMIT)})"
     exchanged = f"({asks} and ({any_of_them} or {lives} or api_key = {API_VERSIONS})) or ({answers} and {any_of_them})"
@@ -83,7 +94,7 @@ def _read(rows: DataFrame) -> DataFrame:
         when {asks} and {syncs} and size(said.assignments) > 0 then '{TOLD}'
         when {answers} and {joins} and error is null and size(said.members) > 0 then '{JOINED}'
         when {answers} and {syncs} and {accepted} and {wire.READABLE} then '{SYNCED}'
-        when {answers} and {beats} and {accepted} and said.assignment is not null then '{SYNCED}'
+        when {answers} and {beats} and {accepted} and (said.assignment is not null or said.active_tasks is not null) then '{SYNCED}'
         when kind = 'close' then '{CLOSED}'
         when kind in {(MOVED, MEMBER, COMMAND)} then kind end as event"""
     steered = f"case when kind = '{COMMAND}' then get_json_object(arguments, '$.group') end"
@@ -195,7 +206,7 @@ def _arrivals() -> str:
 
 
 def _dealt() -> str:
-    """Return SQL comparing the assignment in a ConsumerGroupHeartbeat reply with the previous one. A member that rejoins, is away,
+    """Return SQL comparing the assignment in a reply to one of BEATS with the previous one. A member that rejoins, is away,
     fenced or gone owns nothing."""
     answer, nothing = f"beat and event = '{SYNCED}'", f"cast(array() as {wire.HELD})"
     without = f"(beat and event = '{JOIN}') or (event = '{MEMBER}' and what in {GONE})"

@@ -15,8 +15,8 @@ BY_PROTOCOL: Final = {
     "coop-d1": "design-1", "coop-d2": "design-2", "coop-d2-literal": "design-2", "coop-d3": "design-3",
 }  # fmt: skip
 CONNECT: Final = {"default": "connect-eager", "compatible": "connect-cooperative", "sessioned": "connect-cooperative"}
-BY_TARGET: Final = "kip-848"
-"""The name of the design in which the coordinator assigns partitions (KIP-848)."""
+BY_TARGET: Final = "case protocol_type when 'streams' then 'kip-1071' else 'kip-848' end"
+"""SQL of the name of the design in which the coordinator assigns partitions (KIP-848) or tasks (KIP-1071)."""
 COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-cooperative", "cooperative")
 
 
@@ -64,4 +64,4 @@ def design() -> str:
     same = f"over ({OF_GROUP}, protocol)"
     behaviour = f"case when max(_keeps) {same} then 'cooperative' when max(_gave_up) {same} then 'eager' end"
     told = "case when told_design between 1 and 3 then concat('design-', told_design) end"
-    return f"case when protocol is not null then if(classic, coalesce({told}, {by_name}, {behaviour}, 'other'), '{BY_TARGET}') end"
+    return f"case when protocol is not null then if(classic, coalesce({told}, {by_name}, {behaviour}, 'other'), {BY_TARGET}) end"

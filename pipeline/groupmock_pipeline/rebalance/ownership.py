@@ -1,8 +1,8 @@
 """Compute which member owned a partition when, from requests and replies.
 
-A member owns what a SyncGroup reply assigned (in a consumer group, a ConsumerGroupHeartbeat reply). It owns that until a reply takes it
-away, until the member joins without claiming it, until the member is removed, replaced, fenced or away, or until the connection by which it
-last joined ends. A member whose connection ended owns its partitions again when it sends a heartbeat or commit by another one.
+A member owns what a SyncGroup reply assigned (in a consumer or streams group, the reply to a heartbeat). It owns that until a reply takes
+it away, until the member joins without claiming it, until the member is removed, replaced, fenced or away, or until the connection by which
+it last joined ends. A member whose connection ended owns its partitions again when it sends a heartbeat or commit by another one.
 """
 
 from __future__ import annotations

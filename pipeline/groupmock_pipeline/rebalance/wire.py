@@ -1,4 +1,5 @@
-"""Parse the fields that rebalances need from JoinGroup, SyncGroup, ConsumerGroupHeartbeat and ApiVersions. Each message is parsed once."""
+"""Parse the fields that rebalances need from JoinGroup, SyncGroup, ConsumerGroupHeartbeat, StreamsGroupHeartbeat and ApiVersions. Each
+message is parsed once."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ HELD: Final = "array<string>"
 MESSAGE: Final = (
     "struct<group_id: string, generation_id: bigint, member_id: string, member_epoch: bigint, assignment: string,"
     " protocols: array<struct<name: string>>, members: array<struct<member_id: string>>, assignments: array<struct<member_id: string>>,"
+    " active_tasks: array<struct<subtopology_id: string, partitions: array<int>>>,"
     f" {SOFTWARE}>"
 )
 """The union of the fields of these APIs in both directions. Fields that a message lacks are null. `assignment` in a heartbeat's reply is
@@ -70,10 +72,13 @@ def given() -> str:
 
 
 def may_have() -> str:
-    """Return SQL of the assignment in a ConsumerGroupHeartbeat reply, with topic ids, or null if the reply has none."""
+    """Return SQL of the assignment in a reply to a heartbeat, or null if the reply has none. A consumer group's has topic ids. An active
+    task of a streams group counts as a partition of the topic "task " and the subtopology, as in `groupmock.rounds`."""
     assigned = f"from_json(said.assignment, '{TOPICS}').topic_partitions"
     topics = f"transform({assigned}, each -> named_struct('topic', each.topic_id, 'partitions', each.partitions))"
-    return f"if(said.assignment is null, null, {_flat(topics)})"
+    named = "named_struct('topic', concat('task ', each.subtopology_id), 'partitions', each.partitions)"
+    tasks = f"transform(said.active_tasks, each -> {named})"
+    return f"case when said.active_tasks is not null then {_flat(tasks)} when said.assignment is not null then {_flat(topics)} end"
 
 
 def _flat(partitions: str) -> str:

@@ -18,7 +18,7 @@ from .ask import shown
 from .sections import ALL, BROKEN_RULES, BY_CLIENT, BY_PROTOCOL, RULES, UNKNOWN_RULES, UNOWNED_BY_TRIGGER, WORST_RUNS
 from .shapes import Cell, Excerpt, Shown
 
-DESIGNS: Final = {"design-1": "Design I", "design-2": "Design II", "design-3": "Design III", "kip-848": "KIP-848"}
+DESIGNS: Final = {"design-1": "Design I", "design-2": "Design II", "design-3": "Design III", "kip-848": "KIP-848", "kip-1071": "KIP-1071"}
 """Designs that are named by their own name in a sentence. Other protocols are named by their assignor."""
 WORTH_IT: Final = 2
 """Protocols are told to differ if one moves this many times as many partitions per rebalance as another."""
