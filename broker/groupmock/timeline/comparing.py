@@ -8,6 +8,7 @@ from groupmock_codec.units import NS_PER_S
 
 from ..rounds import PALE, UNOWNED
 from .model import OWNERSHIP, Comparison, Figure, Group, Timeline
+from .ownership_rows import PARTITION, unit_of
 
 IDLE = frozenset((OWNERSHIP.index(PALE), OWNERSHIP.index(UNOWNED)))
 
@@ -38,9 +39,11 @@ def _figures(timeline: Timeline, one: Group, other: Group) -> Iterator[Figure]:
     for name, first in (("first joins", True), ("rebalances", False)):
         yield _whole(name, *(sum(each.ended is not None and each.first_join == first for each in group.rounds) for group in (one, other)))
     yield _whole("generations", *(len(group.generations) for group in (one, other)))
-    yield _whole("moved partitions", *(_moved(group) for group in (one, other)))
+    units = {unit_of(timeline, group) for group in (one, other)}
+    unit = units.pop() if len(units) == 1 else PARTITION
+    yield _whole(f"moved {unit}s", *(_moved(group) for group in (one, other)))
     before, after = (_unowned(timeline, group) for group in (one, other))
-    yield Figure("partition-seconds without an owner", f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}")
+    yield Figure(f"{unit}-seconds without an owner", f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}")
 
 
 def _whole(name: str, before: int | None, after: int | None) -> Figure:

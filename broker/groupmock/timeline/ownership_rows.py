@@ -18,6 +18,7 @@ LABELS: Final = 20
 """About this many labels have room side by side in a picture."""
 WORST: Final = (SHARED, UNOWNED, PALE, UNKNOWN, JOINT, OWNED)
 """The states in the order in which one of them stands for a topic's partitions."""
+PARTITION: Final = "partition"
 
 
 class MapItem(NamedTuple):
@@ -52,7 +53,7 @@ def map_rows(timeline: Timeline, group: Group) -> Iterator[MapRow]:
     end = timeline.sources[group.source].end
     moves = list(_moves(timeline, group, end))
     if moves:
-        yield MapRow("moves", "moved partitions", moves, 18)
+        yield MapRow("moves", f"moved {unit_of(timeline, group)}s", moves, 18)
     topics: defaultdict[str, defaultdict[int, list[tuple[Stretch, bool]]]] = defaultdict(lambda: defaultdict(list))
     for stretch in group.owners:
         first = True  # Of partitions that a process got and lost together, only the first has a label.
@@ -69,6 +70,12 @@ def map_rows(timeline: Timeline, group: Group) -> Iterator[MapRow]:
         for number, found in sorted(partitions.items()):
             items = [_item(group, stretch, place_name(name, number), labelled, end) for stretch, labelled in found]
             yield MapRow("partition", place_name(name, number), items, under=title if folded else "")
+
+
+def unit_of(timeline: Timeline, group: Group) -> str:
+    """Return what the members of a group own: partitions, or tasks in a streams group."""
+    held = (timeline.topics[topic.topic] for stretch in group.owners for topic in timeline.sets[stretch.held])
+    return TASK.strip() if next(held, "").startswith(TASK) else PARTITION
 
 
 def _moves(timeline: Timeline, group: Group, end: int) -> Iterator[MapItem]:

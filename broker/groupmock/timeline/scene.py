@@ -38,7 +38,7 @@ from .words import by_number, held_text
 
 FACTS: Final = {
     "came": "text", "gone": "text", "cause": "text", "partitions": "text", "owners": "text", "why": "text",
-    "generation": "text", "members": "number", "leader": "text", "joined last": "text", "moved partitions": "text",
+    "generation": "text", "members": "number", "leader": "text", "joined last": "text", "moved": "text",
     "preparing": "lasted", "completing": "lasted", "protocol": "text", "told": "text", "plan taken": "text",
     "answered after": "lasted", "slowest answer after": "lasted", "request": "text", "answer": "text", "row": "number", "details": "text",
     "times": "number", "rows": "text", "member id": "text", "client id": "text", "static id": "text", "client library": "text",
@@ -290,7 +290,7 @@ class SceneBuilder:
             "rebalance", each.began, _end(each.ended, source), each.title, each.ended_in or "under way", why=each.reason,
             cause=each.cause, generation=f"{each.generation_before} to {each.generation_after}", members=each.members, leader=each.leader,
             joined_last=each.last_joined,
-            moved_partitions="not known" if each.moves is None else each.moves, preparing=each.preparing, completing=each.completing,
+            moved="not known" if each.moves is None else each.moves, preparing=each.preparing, completing=each.completing,
         )  # fmt: skip
 
     def _map(self, group: Group, place: int) -> None:
@@ -298,7 +298,7 @@ class SceneBuilder:
             items = [
                 self.item(
                     each.sign, each.since, each.until, each.what, label=each.label, process=each.process, partitions=each.partitions,
-                    owners=each.owners, moved_partitions=each.moved, why=each.why,
+                    owners=each.owners, moved=each.moved, why=each.why,
                 )
                 for each in row.items
             ]  # fmt: skip

@@ -187,7 +187,7 @@ SIGNS: Final[dict[str, Sign]] = {
         Sign(f"{PALE} together", (Part("full", "own", PALE_TINT),), ROW, ROW, BANDS, "inside"),
         Sign(
             "moved", (Part("glyph", "", 1, TO_AND_FRO, "ink"),), (3, 12), (3, 12), SPECIAL, "beside", 8, point=True,
-            words="a rebalance moved partitions",
+            words="a rebalance moved partitions or tasks",
         ),
         Sign("moved nothing", (Part("glyph", "quiet", 1, DOT),), (3, 12), (3, 12), SPECIAL, point=True, words="a rebalance moved nothing"),
         bar("transaction", "#7a6fb0", ROW, "an open transaction"),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from situations import journal_of
 from streams_wire import worked
 
 from groupmock.journal.read import read
@@ -47,6 +48,21 @@ def test_ownership_map_of_a_streams_group_has_a_row_for_each_task(picture: Timel
         ("owned by anna", 2, 5), ("nobody owns it", 5, 6), ("owned by ben", 6, 9), ("nobody owns it", 9, 10), ("owned by cleo", 10, 42),
         ("nobody owns it", 42, 42),
     ]  # fmt: skip
+
+
+def test_moves_of_a_streams_group_are_those_of_tasks(picture: Timeline) -> None:
+    assert [each.title for each in scene_of(picture).rows if each.kind == "moves"] == ["moved tasks"]
+
+
+@pytest.mark.parametrize(("protocols", "unit"), [(("kip-1071", "kip-1071"), "task"), (("streams-classic", "kip-1071"), "partition")])
+def test_a_comparison_of_streams_groups_counts_tasks(protocols: tuple[str, str], unit: str, tmp_path: Path) -> None:
+    drawing = Drawing()
+    for place, protocol in enumerate(protocols):
+        (tmp_path / str(place)).mkdir()
+        journal = journal_of("scale-up", protocol, tmp_path / str(place), 3)
+        drawing.add(f"{place}", read(journal)[1])
+    (found,) = drawing.timeline(compare=True).comparisons
+    assert [each.name for each in found.figures[-2:]] == [f"moved {unit}s", f"{unit}-seconds without an owner"]
 
 
 def test_standby_tasks_have_a_row_below_their_member(picture: Timeline) -> None:
