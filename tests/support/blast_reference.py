@@ -48,6 +48,7 @@ def named(row: Row) -> str | None:
     message = row["message"]
     if row["api_name"] not in (
         "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator", "ConsumerGroupHeartbeat",
+        "StreamsGroupHeartbeat",
     ):  # fmt: skip
         return None
     if message.get("group_id"):
