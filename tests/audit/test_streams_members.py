@@ -14,7 +14,7 @@ from cases import for_each
 from wire_stage import WireStage
 
 from groupmock.audit.auditor import audit
-from groupmock.audit.streams_example import FENCED, HEADER, JOINED, JOINS, NOTHING
+from groupmock.audit.streams_example import DEALT, FENCED, HEADER, JOINED, JOINS, NOTHING
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 from groupmock_clients.probe.verdicts.runner import play
 from groupmock_codec.api_keys import STREAMS_GROUP_HEARTBEAT
@@ -43,7 +43,9 @@ CORNERS: Final = {
     "55 it joins with what it had": ("CLIENT-55", BROKEN, f"{JOINED}{FENCED}{JOINS.replace(NOTHING, HELD)} -> 42\n"),
     "55 it joins without lists": ("CLIENT-55", BROKEN, f"{JOINED}{FENCED}{JOINS.replace(NOTHING, '')} -> 42\n"),
     "57 it commits without its epoch's version": ("CLIENT-57", BROKEN, JOINED + COMMITS % (8, "$epoch", 35)),
-    "67 nobody looks at what it commits": ("CLIENT-67", NOT_EXERCISED, JOINED + COMMITS.replace("o(0", "o(1") % (9, "$epoch", 0)),
+    "67 it commits before it has a task": ("CLIENT-67", BROKEN, JOINED + COMMITS % (9, "$epoch", 0)),
+    "67 it commits for a task that it has": ("CLIENT-67", KEPT, DEALT + COMMITS % (9, "$now", 0)),
+    "67 it commits in another epoch": ("CLIENT-67", NOT_EXERCISED, DEALT + COMMITS % (9, 99, 113)),
     "56 it leaves": ("CLIENT-56", KEPT, f"{JOINED}{BEAT}=-1 -> 0\n"),
 }  # fmt: skip
 
@@ -81,7 +83,7 @@ def test_stock_kafka_streams_is_not_blamed(session: str) -> None:
     assert [str(finding) for finding in found.findings] == []
     assert {tally.crashed for tally in found.rules.values()} == {None}
     kept = {code for code, tally in found.rules.items() if tally.verdict == KEPT}
-    assert kept & {"CLIENT-44", *(f"CLIENT-{number}" for number in range(49, 58))} == LOOKED_AT[session]
+    assert kept & {"CLIENT-44", "CLIENT-67", *(f"CLIENT-{number}" for number in range(49, 58))} == LOOKED_AT[session]
 
 
 @pytest.mark.parametrize("session", SESSIONS)

@@ -38,9 +38,12 @@ class Course:
     """Follows what the client of one member knows. `joined` is the heartbeat with which it last joined (None if older than the journal),
     `said` its last heartbeat, `told` the last heartbeat with a successful answer, `given` the last one whose answer had an assignment of
     partitions, and `assigned` that assignment. `owned` has the partitions that it last claimed (None if unknown), and `outside` is the
-    heartbeat whose answer made it join again. Tasks of streams groups are not followed."""
+    heartbeat whose answer made it join again.
 
-    __slots__ = ("assigned", "given", "joined", "outside", "owned", "rebalance_ms", "said", "told")
+    Of a member of a streams group, `dealt` is the last heartbeat whose answer had tasks, and `runs` and `keeps` have the partitions, by
+    topic name, of the active tasks in that answer and in the member's last lists. `reads` maps a subtopology to the topics it reads."""
+
+    __slots__ = ("assigned", "dealt", "given", "joined", "keeps", "outside", "owned", "reads", "rebalance_ms", "runs", "said", "told")
 
     def __init__(self) -> None:
         self.joined: Exchange | None = None
@@ -50,6 +53,10 @@ class Course:
         self.assigned: Partitions = frozenset()
         self.owned: Partitions | None = None
         self.outside: Exchange | None = None
+        self.dealt: Exchange | None = None
+        self.runs: Partitions = frozenset()
+        self.keeps: Partitions = frozenset()
+        self.reads: dict[str, tuple[str, ...]] = {}
         self.rebalance_ms = -1
 
     @property
@@ -67,8 +74,11 @@ class Course:
         self.said = x
         if epoch_said(x) == JOINING:
             self.joined, self.told, self.given, self.outside = x, None, None, None
-            self.assigned = self.owned = frozenset()
+            self.assigned = self.owned = self.runs = self.keeps = frozenset()
+            self.dealt, self.reads = None, read_by(x.asked.get("topology"))
         self.owned = owned_in(x) if x.asked.get("topic_partitions") is not None else self.owned
+        if x.asked.get("active_tasks") is not None:
+            self.keeps = self._of_tasks(x.asked["active_tasks"])
         self.rebalance_ms = max(self.rebalance_ms, int(x.asked.get("rebalance_timeout_ms", -1)))
 
     def hears(self, x: Exchange, answer: Json) -> None:
@@ -83,6 +93,13 @@ class Course:
             self.told = x
             if answer.get("assignment") is not None:
                 self.given, self.assigned = x, assigned_by(answer)
+            elif answer.get("active_tasks") is not None:
+                self.dealt, self.runs = x, self._of_tasks(answer["active_tasks"])
+
+    def _of_tasks(self, tasks: Iterable[Json]) -> Partitions:
+        return frozenset(
+            (topic, int(number)) for each in tasks for topic in self.reads.get(each["subtopology_id"], ()) for number in each["partitions"]
+        )
 
 
 def course_of(member: Member | None) -> Course | None:
@@ -136,6 +153,14 @@ def assigns(answer: Json) -> bool:
 def assigned_by(answer: Json) -> Partitions:
     """Return the partitions that an answer with an assignment assigns."""
     return _flat(answer["assignment"]["topic_partitions"])
+
+
+def read_by(topology: Json | None) -> dict[str, tuple[str, ...]]:
+    """Return the topics that each subtopology reads: sources and repartition topics."""
+    return {
+        each["subtopology_id"]: (*each["source_topics"], *(topic["name"] for topic in each["repartition_source_topics"]))
+        for each in (topology or {}).get("subtopologies", ())
+    }
 
 
 def with_names(partitions: Partitions, names: Mapping[str, str]) -> Partitions:

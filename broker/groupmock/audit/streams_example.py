@@ -17,6 +17,11 @@ JOINED: Final = f"""
 {JOINS} -> 0 member_epoch=?epoch eventually
 pause 300
 """
+DEALT: Final = f"""{JOINED}pause 3000
+A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$epoch -> 0 member_epoch=?now
+pause 300
+"""
+"""A is told its tasks after the initial rebalance delay."""
 FENCED: Final = """
 O: StreamsGroupHeartbeat v0 member_id=a member_epoch=-1 -> 0
 A: StreamsGroupHeartbeat v0 member_id=a member_epoch=$epoch -> 25

@@ -44,8 +44,8 @@ pause 300
 A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
 """
     also_kept: ClassVar[dict[str, str]] = {
-        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.JOINED}
-A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$epoch topics=[t($t1, o(0, 5))] -> 0
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.DEALT}
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$now topics=[t($t1, o(0, 5))] -> 0
 """,
     }
     also_broken: ClassVar[dict[str, str]] = {

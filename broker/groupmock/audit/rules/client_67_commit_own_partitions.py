@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
 from ...text.printable import one_line
+from .. import streams_example
 from ..commit_example import ALONE
 from ..course import course_of, with_names
 from ..inside import kept_in
@@ -22,19 +23,24 @@ if TYPE_CHECKING:
     from ..subjects import Member
 
 
+WITH_IDS: Final = {OFFSET_COMMIT: 10, TXN_OFFSET_COMMIT: 6}
+"""Maps the APIs to their first version that has topic ids."""
+
+
 class CommitsWhatIsItsOwn(Rule):
     code = "CLIENT-67"
     title = "A member commits only partitions that it was assigned"
     what = (
         "Partitions of an OffsetCommit or TxnOffsetCommit that carries a generation are in the assignment that SyncGroup brought for it. "
         "Those that the member kept in its JoinGroup (a cooperative assignor) and that were just taken away may still be committed until "
-        "the next JoinGroup, unless they were given to another member at once."
+        "the next JoinGroup, unless they were given to another member at once. A member of a streams group commits partitions that its "
+        "active tasks read, also of tasks that it has not said to have given up."
     )
     why = (
         "The coordinator does not look: it overwrites what the owner has committed. After the next rebalance records are read twice, "
         "or are never read."
     )
-    source = ("clients.md#client-67", "KIP-429")
+    source = ("clients.md#client-67", "KIP-429", "KIP-1071")
     fix = "Drop the offsets of partitions that were revoked or lost, also those of records that are still being worked on."
     kept = (
         ALONE
@@ -51,6 +57,9 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 """
     )
     also_broken: ClassVar[dict[str, str]] = {
+        "in-a-streams-group": f"""{streams_example.HEADER.replace("t1:2", "t1:2 t2:1")}{streams_example.DEALT}
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$now topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
+""",
         "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
 pause 300
 T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t2, o(0, 5))] -> 0
@@ -72,6 +81,9 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """,
     }
     also_kept: ClassVar[dict[str, str]] = {
+        "in-a-streams-group": f"""{streams_example.HEADER}{streams_example.DEALT}
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$now topics=[t($t1, o(1, 5))] -> 0
+""",
         "in-a-transaction": f"""{ALONE}{IN_TRANSACTION}
 pause 300
 T: TxnOffsetCommit v3 {WHO} generation_id=1 member_id=$A.member_id topics=[t($t1, o(0, 5))] -> 0
@@ -90,7 +102,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
         """Judge commits in the generation of the member's assignment; CLIENT-19, CLIENT-20 and CLIENT-57 judge other commits."""
         member, course = x.member, course_of(x.member)
         if member is not None and course is not None:
-            yield from self._of_a_consumer(x, member, course)
+            yield from self._of_a_thread(x, member, course) if course.reads else self._of_a_consumer(x, member, course)
             return
         if member is None or member.synced is None or member.told is None or member.protocol_type != "consumer":
             return
@@ -126,6 +138,17 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
         else:
             yield UNREAD
 
+    def _of_a_thread(self, x: Exchange, member: Member, course: Course) -> Judgements:
+        """Judge a commit of a member of a streams group, which may commit what an active task reads until it says that it gave the task up
+        (KIP-1071)."""
+        if course.dealt is None or epoch_of(x) != course.epoch:
+            return
+        foreign = _named(x, self.world.topic_names) - course.runs - course.keeps
+        if course.said is not None and self.sent_later(x, course.said):
+            yield self._judged(x, member, foreign, f"epoch {course.epoch}", course.dealt)
+        else:
+            yield UNREAD
+
     def _judged(self, x: Exchange, member: Member, foreign: Partitions, when: str, told: Exchange) -> Kept | Broken | NotJudged:
         if not foreign:
             return KEPT if len(_named(x, self.world.topic_names)) == len(committed_of(x)) else UNNAMED
@@ -149,6 +172,6 @@ def _of_others(member: Member, partitions: Partitions) -> Partitions:
 
 
 def _named(x: Exchange, names: dict[str, str]) -> Partitions:
-    """Return the committed partitions by topic name. OffsetCommit version 10 has topic ids, whose names come from Metadata (KIP-848)."""
+    """Return the committed partitions by topic name. New versions have topic ids, whose names come from Metadata (KIP-848)."""
     asked = committed_of(x)
-    return frozenset(asked if x.version < 10 else ((names[topic], number) for topic, number in asked if topic in names))
+    return frozenset(asked if x.version < WITH_IDS[x.key] else ((names[topic], number) for topic, number in asked if topic in names))
