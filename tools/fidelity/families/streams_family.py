@@ -168,7 +168,7 @@ class StreamsAuthor(ConsumersAuthor):
     def _changes(self, name: str, key: int, version: int, fields: Fields) -> None:
         """Change topics, and wait until Kafka's coordinator has seen that."""
         self.send(name, key, version, {**fields, "timeout_ms": 5000})
-        self.wait(SETTLING_MS)
+        self.wait(2 * SETTLING_MS)
         if self.joined:
             self.beat(self.rng.choice(sorted(self.joined)))
 

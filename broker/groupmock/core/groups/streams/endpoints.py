@@ -32,16 +32,18 @@ def check(
     status = prospect.configured.status
     if status is None:
         return
-    before = None if known is None else known.endpoint
+    record = known or (None if group is None else _away(group, beat))
+    before = None if record is None else record.endpoint
     kept = turn.quirks.streams_endpoints_follow_tasks or beat.epoch != JOINING
     endpoint = before if beat.endpoint is None and kept else beat.endpoint
-    steps = known is not None and not delayed and not (known.progress is Progress.UNREVOKED and still_owns(beat.owned, known.revoking))
-    loses = known is not None and steps and known.assigned.any
+    steps = record is not None and not delayed and not (record.progress is Progress.UNREVOKED and still_owns(beat.owned, record.revoking))
+    loses = record is not None and steps and record.assigned.any
     raised = (loses and endpoint is not None) or moves(turn, beat, before, endpoint)
     epoch = int(raised) + (0 if group is None else group.endpoint_epoch)
-    listed = [] if group is None else [each.assigned for each in group.members.values() if each.endpoint is not None and each is not known]
+    others = () if group is None else [each for each in group.members.values() if each.member_id != beat.member_id]
+    listed = [each.assigned for each in others if each.endpoint is not None]
     if endpoint is not None:
-        listed.append(NOTHING if known is None or steps else known.assigned)
+        listed.append(NOTHING if record is None or steps else record.assigned)
     if status[0] == MISSING_INTERNAL:
         listed = [each for each in listed if group is not None and _reads_missing_topics(group, each, prospect)]
     if beat.endpoint_epoch != epoch and listed:
@@ -54,6 +56,12 @@ def check(
             if steps:
                 _await_tasks(turn, group, beat, known)
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+
+
+def _away(group: Group, beat: Beat) -> Member | None:
+    """Return the static member that comes back with this heartbeat."""
+    holder = None if beat.group_instance_id is None else group.static_members.get(beat.group_instance_id)
+    return None if holder is None else group.members[holder]
 
 
 def _reads_missing_topics(group: Group, has: Tasks, prospect: Prospect) -> bool:

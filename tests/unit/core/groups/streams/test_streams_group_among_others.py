@@ -290,6 +290,15 @@ def test_a_heartbeat_that_fails_at_endpoints_prolongs_the_session_and_shuts_down
     assert world.beat(endpoint_information_epoch=1).statuses == [1, 4]
 
 
+def test_static_member_that_returns_without_its_endpoint_joins_although_source_topics_are_missing() -> None:
+    world = StreamsWorld()
+    world.join(instance_id="i", user_endpoint=HERE)
+    world.raw(instance_id="i", member_epoch=-2)
+    world.topics.delete(world.turn(), "t")
+    assert world.refused(world.raw_join(instance_id="i", user_endpoint=HERE, endpoint_information_epoch=-1)) == (-1, None)
+    assert world.raw_join(instance_id="i", endpoint_information_epoch=-1).partitions_by_user_endpoint == []
+
+
 def test_a_join_that_fails_at_endpoints_shuts_down() -> None:
     world = StreamsWorld()
     missing = topology(subtopology("0", "nowhere"))
