@@ -125,7 +125,7 @@ def answer(
     group.adjust(terms.standbys, terms.tags)
     if why is not None:
         group.bump()
-    if begins and terms.initial_delay_ms > 0:
+    if begins and terms.initial_delay_ms > 0 and (DELAY, group.group_id) not in turn.timers:
         turn.timers.set((DELAY, group.group_id), turn.after(terms.initial_delay_ms))
     if beat.shuts_down and not made:
         group.shut_down(admitted.member.member_id)
@@ -214,6 +214,9 @@ def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroup
     )
     if admitted.joined:
         group.seat(member.member_id, admitted.replaced)
+    if admitted.replaced is not None and len(group.members) == 1:
+        # Kafka removes the former record first, and forgets the wish to shut down with the last member.
+        group.shutdown_by = None
     return response, None if statuses or looks or tells or asks else _lease(turn, group, beat, member)
 
 

@@ -185,8 +185,6 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         group.table.discard(member.member_id)
         turn.member_changed(group, member.member_id, "removed", why, member)
     group.bump()
-    if not group.members:
-        turn.timers.cancel((DELAY, group.group_id))
-        if not turn.quirks.emptied_group_keeps_assignment_epoch:
-            group.catch_up()
+    if not group.members and not turn.quirks.emptied_group_keeps_assignment_epoch:
+        group.catch_up()
     settle(turn, group, why, bumped=True)

@@ -246,16 +246,31 @@ def test_initial_delay_ends_with_a_target_that_no_heartbeat_computes() -> None:
     assert world.join("C").statuses == []
 
 
-def test_emptied_streams_group_waits_anew() -> None:
+def test_emptied_streams_group_waits_anew_once_the_first_delay_is_over() -> None:
+    """The delay of a group that is emptied within it goes on (seen on 4.4.0)."""
     world = StreamsWorld(group_streams_initial_rebalance_delay_ms=3000)
     world.join()
     world.sleep(2000)
     world.leave()
     assert world.join("B") == (3, {}, {}, [5])
-    world.sleep(2000)
-    assert world.beat("B").statuses == [5]
     world.sleep(1000)
     assert world.beat("B") == (4, {"0": [0, 1, 2, 3]}, {}, [])
+    world.leave("B")
+    assert world.join("C") == (5, {}, {}, [5])
+    world.sleep(2999)
+    assert world.beat("C").statuses == [5]
+    world.sleep(1)
+    assert world.beat("C") == (6, {"0": [0, 1, 2, 3]}, {}, [])
+
+
+def test_return_of_the_only_member_ends_the_wish_to_shut_down() -> None:
+    """Kafka removes the former record of a static member before it writes the new one (seen on 4.4.0)."""
+    world = StreamsWorld()
+    world.join(instance_id="i")
+    world.beat(shutdown_application=True)
+    world.raw(instance_id="i", member_epoch=-2)
+    assert world.join(instance_id="i").statuses == [4]
+    assert world.beat().statuses == []
 
 
 def test_assignment_interval_delays_every_streams_member() -> None:
