@@ -29,13 +29,13 @@ def told_by(script: Path) -> dict[str, str]:
     return dict(re.findall(r"^(?:#|//) (\w+): (.*)$", script.read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def where_it_runs(script: Path, client: str, scratch: Path) -> Path:
-    """Return a folder in which the script finds its library."""
+def how_it_runs(script: Path, client: str, scratch: Path) -> tuple[Path, str]:
+    """Return a folder in which the script finds its library, and the interpreter. A package may bring its own release of Node."""
     if script.suffix == ".py":
         library, _, release = client.partition(" ")
         if version(library) != release:
             pytest.skip(f"{library} {version(library)} is here, the finding is about {release}")
-        return FOLDER
+        return FOLDER, sys.executable
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("not on the PATH: node, npm")
     sys.path.append(str(ROOT / "tests" / "interop"))
@@ -45,16 +45,17 @@ def where_it_runs(script: Path, client: str, scratch: Path) -> Path:
     for file in FOLDER.iterdir():
         shutil.copy(file, scratch)
     (scratch / "node_modules").symlink_to(building.built(getattr(catalogue, PACKAGES[script.suffix])) / "node_modules")
-    return scratch
+    return scratch, building.node(scratch, script.name)[0]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_the_script_shows_it(script: Path, tmp_path: Path) -> None:
     told = told_by(script)
-    folder, journal = where_it_runs(script, told["client"], tmp_path), tmp_path / "finding.jsonl"
+    (folder, interpreter), journal = how_it_runs(script, told["client"], tmp_path), tmp_path / "finding.jsonl"
     words = [str(journal) if word == "finding.jsonl" else word for word in shlex.split(told["run"])]
     assert words[0] == "groupmock" and words[-1] == script.name
-    words[-2] = {"python": sys.executable}.get(words[-2], words[-2])
+    assert words[-2] in ("python", "node")
+    words[-2] = interpreter
     done = subprocess.run([sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stdout + done.stderr
     with journal.open("rb") as file:
