@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from groupmock_codec.api_keys import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from ...rounds.embedded import Partitions
     from ..course import Course
     from ..subjects import Member
-
-
-WITH_IDS: Final = {OFFSET_COMMIT: 10, TXN_OFFSET_COMMIT: 6}
-"""Maps the APIs to their first version that has topic ids."""
 
 
 class CommitsWhatIsItsOwn(Rule):
@@ -173,5 +169,6 @@ def _of_others(member: Member, partitions: Partitions) -> Partitions:
 
 def _named(x: Exchange, names: dict[str, str]) -> Partitions:
     """Return the committed partitions by topic name. New versions have topic ids, whose names come from Metadata (KIP-848)."""
-    asked = committed_of(x)
-    return frozenset(asked if x.version < WITH_IDS[x.key] else ((names[topic], number) for topic, number in asked if topic in names))
+    asked, topics = committed_of(x), x.asked["topics"]
+    has_ids = bool(topics) and not topics[0].get("name")
+    return frozenset(((names[topic], number) for topic, number in asked if topic in names) if has_ids else asked)
