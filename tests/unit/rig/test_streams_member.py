@@ -26,8 +26,8 @@ def test_a_streams_member_that_joins_says_everything() -> None:
 
 def test_a_streams_member_says_later_what_it_owns_or_nothing() -> None:
     member = joined()
-    assert member.active == {("0", 1), ("0", 2)}
-    assert member.standby == {("1", 0)}
+    assert sorted(member.active or ()) == [("0", 1), ("0", 2)]
+    assert sorted(member.standby or ()) == [("1", 0)]
     quiet = member.heartbeat_request()
     assert (quiet.member_epoch, quiet.topology, quiet.active_tasks, quiet.process_id) == (3, None, None, None)
     says = member.heartbeat_request(member.active, member.standby)
