@@ -162,7 +162,7 @@ class Tale:
             if (former := self.people.here.get(row.member_id)) is not None:
                 self.evidence.waits((each for each in self.reading.waiting if each.who == name), row.t)
                 self.evidence.goes(row, former, how, bool(self._by_order(row.t, row.member_id)))
-            self.people.goes(row.member_id, row.t, how)
+            self._goes(row.member_id, row.t, how)
             self.tally.gone.more(f"{name} ({how})")
             self._held = Line(row.t, f"{name} is gone: {how}", who)
         elif row.what == "replaced":
@@ -177,8 +177,12 @@ class Tale:
             yield Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
         elif row.what == "refused":
             if row.member_id in self.people.here:
-                self.people.goes(row.member_id, row.t, shortened(row.reason))
+                self._goes(row.member_id, row.t, shortened(row.reason))
             yield Line(row.t, f"{member_text(row.member_id, row.client_id)} {member_did(row)}", who)
+
+    def _goes(self, member: str, at: int, how: str) -> None:
+        self.people.goes(member, at, how)
+        self._begun.goes(member)
 
     def _replaced(self, row: MemberRow) -> Iterator[Line]:
         old = replaced_by(row.member_id, row.reason)
@@ -186,7 +190,7 @@ class Tale:
         self.owners = {each: row.member_id if owner == old else owner for each, owner in self.owners.items()}
         how = f"static id {text(row.group_instance_id)} came back as another member"
         replaced = self.people.here.get(old)
-        self.people.goes(old, row.t, how)
+        self._goes(old, row.t, how)
         # In the group's row a replaced static member keeps its old client id, as in Kafka, so the new client id is taken from the
         # JoinGroup.
         joins = self._joining if row.cause != TAKEN_OVER else None
@@ -247,7 +251,7 @@ class Tale:
     def _back(self) -> None:
         """Restore the members from the group's last record in the log, because the coordinator has loaded the group."""
         for member in [member for member in self.people.here if member not in self.fold.members]:
-            self.people.goes(member, self.since, "the coordinator loaded the group without it")
+            self._goes(member, self.since, "the coordinator loaded the group without it")
         for member in self.fold.members.difference(self.people.here):
             self.people.returns(member)
 

@@ -337,3 +337,23 @@ def test_a_member_of_a_consumer_group_reads_on_when_its_heartbeats_change_their_
     fetch(stage, "anna", {0: 3, 1: 3})
     stage.sleep(10)
     assert [each for _, each in lines(kept.rows) if "begins" in each] == ["anna#and- begins to read at orders/0-1 = 0"]
+
+
+@for_each("again", [False, True])
+def test_a_member_of_a_classic_group_reads_on_by_another_connection_unless_it_joins_again(again: bool) -> None:
+    kept = KeptRows(heartbeats=True)
+    stage = Stage({"orders": 2}, sinks=[kept])
+    anna = stage.consumer("anna")
+    stage.together(anna)
+    fetch(stage, "anna", {0: 0, 1: 0})
+    stage.sleep(10)
+    anna.hang_up()
+    stage.sleep(10)
+    if again:
+        stage.together(anna)
+    else:
+        beat(stage, anna)
+    fetch(stage, "anna", {0: 3, 1: 3})
+    stage.sleep(10)
+    begun = [f"anna#017f begins to read at orders/0-1 = {offset}" for offset in ((0, 3) if again else (0,))]
+    assert [each for _, each in lines(kept.rows) if "begins" in each] == begun
