@@ -17,7 +17,8 @@ from .group_consumer import GroupConsumer
 from .link import Link
 from .plan import OFFSETS
 from .share_worker import ShareWorker
-from .streams_thread import ACTIVE, STANDBY, StreamsThread
+from .streams_thread import StreamsThread
+from .task_lists import RoleTask, tasks_in
 from .writer import Order
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def undelivered(world: World, group: str, clients: Sequence[Reader], subscribed:
 
 
 C = TypeVar("C", bound=Client)
+F = TypeVar("F", GroupConsumer, StreamsThread)
 
 
 class GroupsAtRest(ABC, Generic[C]):
@@ -108,82 +110,95 @@ class GroupsAtRest(ABC, Generic[C]):
         return told if unsettled is None else f"{unsettled} of group {name!r} is not settled"
 
 
-class ConsumerGroupsAtRest(GroupsAtRest[GroupConsumer]):
+class FollowersAtRest(GroupsAtRest[F]):
+    """Checks that the groups of a run whose coordinator assigns have settled: every member owns its target."""
+
+    version = 0
+
+    def hurry(self) -> None:
+        """Let all members give up at once what they have to, because a slow one is expelled, rejoins, and has to give up the same again."""
+        for clients in self.groups.values():
+            for client in clients:
+                client.revoke_ms = 0
+
+    @abstractmethod
+    def _listed(self, assignment: Any) -> frozenset[Any]:
+        """Return what a described assignment lists."""
+
+    @abstractmethod
+    def _owned(self, client: F) -> frozenset[Any]:
+        """Return what a member owns, in the words of `_listed`."""
+
+    def _look_at(self, client: F, target: frozenset[Any]) -> None:
+        """Act on a target that a group may never leave."""
+
+    def _missing(self, name: str, clients: Sequence[F]) -> str | None:
+        told = self._described(name, clients)
+        if isinstance(told, str):
+            return told
+        described = {member.member_id: member for member in told.members}
+        for client in clients:
+            member = described[client.member_id]
+            if member.member_epoch != told.group_epoch or client.epoch != told.group_epoch:
+                return f"{client.name} of group {name!r} is at epoch {client.epoch}, the group at {told.group_epoch}"
+            owned, has, target = self._owned(client), self._listed(member.assignment), self._listed(member.target_assignment)
+            self._look_at(client, target)
+            if not has == target == owned:
+                return f"{client.name} of group {name!r} owns {sorted(owned)}, has {sorted(has)} and is to have {sorted(target)}"
+        return undelivered(self.world, name, clients, self._subscribed(clients))
+
+
+class ConsumerGroupsAtRest(FollowersAtRest[GroupConsumer]):
     """Checks that the consumer groups of a run have settled."""
 
     api = CONSUMER_GROUP_DESCRIBE
-    version = 0
 
     def __init__(self, world: World, clients: Sequence[GroupConsumer]) -> None:
         super().__init__(world, clients)
         world.bench.consumer_groups.names = frozenset(self.groups)
 
     def hurry(self) -> None:
-        """Let all members give partitions up at once, because a slow one is expelled, rejoins, and has to give up the same partitions
-        again. Let all name one assignor, because Kafka 4.4 computes a new target with each heartbeat of a member whose vote makes a tie
-        (CG-101)."""
+        """Let all members also name one assignor, because Kafka 4.4 computes a new target with each heartbeat of a member whose vote makes
+        a tie (CG-101)."""
+        super().hurry()
         for clients in self.groups.values():
             for client in clients:
-                client.revoke_ms = 0
                 client.assignor = "uniform"
 
     def _subscribed(self, clients: Sequence[GroupConsumer]) -> set[str]:
         return {topic for topic in self.world.counts() if any(client.reads(topic) for client in clients)}
 
-    def _missing(self, name: str, clients: Sequence[GroupConsumer]) -> str | None:
-        told = self._described(name, clients)
-        if isinstance(told, str):
-            return told
-        described = {member.member_id: member for member in told.members}
-        for client in clients:
-            member = described[client.member_id]
-            if member.member_epoch != told.group_epoch or client.epoch != told.group_epoch:
-                return f"{client.name} of group {name!r} is at epoch {client.epoch}, the group at {told.group_epoch}"
-            has, target = _places(member.assignment), _places(member.target_assignment)
-            if any(not client.reads(topic) for topic, _ in target):
-                self._wake(client)
-            if not has == target == client.owned:
-                return f"{client.name} of group {name!r} owns {sorted(client.owned)}, has {sorted(has)} and is to have {sorted(target)}"
-        return undelivered(self.world, name, clients, self._subscribed(clients))
+    def _listed(self, assignment: Any) -> frozenset[tuple[str, int]]:
+        return _places(assignment)
 
-    def _wake(self, client: GroupConsumer) -> None:
-        """Make the group compute a new target assignment. Where a member's expression gave way to one that matches nothing, and others
-        have the first one, what was to be that member's stays so in the target, and nobody's in fact (CG-114; seen on 4.3.0)."""
-        client.subscribe([*client.topics, AGAIN])
+    def _owned(self, client: GroupConsumer) -> frozenset[tuple[str, int]]:
+        return client.owned
+
+    def _look_at(self, client: GroupConsumer, target: frozenset[tuple[str, int]]) -> None:
+        """Make the group compute a new target if this one has what the member does not read. Where a member's expression gave way to one
+        that matches nothing, and others have the first one, what was to be that member's stays so in the target, and nobody's in fact
+        (CG-114; seen on 4.3.0)."""
+        if any(not client.reads(topic) for topic, _ in target):
+            client.subscribe([*client.topics, AGAIN])
 
 
-class StreamsGroupsAtRest(GroupsAtRest[StreamsThread]):
+class StreamsGroupsAtRest(FollowersAtRest[StreamsThread]):
     """Checks that the streams groups of a run have settled."""
 
     api = STREAMS_GROUP_DESCRIBE
-    version = 0
 
     def __init__(self, world: World, clients: Sequence[StreamsThread]) -> None:
         super().__init__(world, clients)
         world.bench.streams_groups.names = frozenset(self.groups)
 
-    def hurry(self) -> None:
-        """Let all members give tasks up at once, because a slow one is expelled and has to give up the same tasks again."""
-        for clients in self.groups.values():
-            for client in clients:
-                client.revoke_ms = 0
-
     def _subscribed(self, clients: Sequence[StreamsThread]) -> set[str]:
         return {topic for client in clients for topic in client.topics}
 
-    def _missing(self, name: str, clients: Sequence[StreamsThread]) -> str | None:
-        told = self._described(name, clients)
-        if isinstance(told, str):
-            return told
-        described = {member.member_id: member for member in told.members}
-        for client in clients:
-            member = described[client.member_id]
-            if member.member_epoch != told.group_epoch or client.epoch != told.group_epoch:
-                return f"{client.name} of group {name!r} is at epoch {client.epoch}, the group at {told.group_epoch}"
-            has, target = _tasks(member.assignment), _tasks(member.target_assignment)
-            if not has == target == client.mine:
-                return f"{client.name} of group {name!r} owns {sorted(client.mine)}, has {sorted(has)} and is to have {sorted(target)}"
-        return undelivered(self.world, name, clients, self._subscribed(clients))
+    def _listed(self, assignment: Any) -> frozenset[RoleTask]:
+        return tasks_in(assignment)
+
+    def _owned(self, client: StreamsThread) -> frozenset[RoleTask]:
+        return client.mine
 
 
 class ShareGroupsAtRest(GroupsAtRest[ShareWorker]):
@@ -283,11 +298,6 @@ class TransactionsAtRest:
         self.reader.looks = False
         for link in self.reader.links.values():
             link.close()
-
-
-def _tasks(assignment: Any) -> frozenset[tuple[str, str, int]]:
-    of_roles = ((ACTIVE, assignment.active_tasks), (STANDBY, assignment.standby_tasks))
-    return frozenset((role, each.subtopology_id, number) for role, tasks in of_roles for each in tasks for number in each.partitions)
 
 
 def _places(assignment: Any) -> frozenset[tuple[str, int]]:

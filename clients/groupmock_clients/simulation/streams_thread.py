@@ -17,14 +17,11 @@ from groupmock_codec.messages.k88_streams_group_heartbeat import StreamsGroupHea
 
 from .follower import Follower
 from .process import ignored
+from .task_lists import ACTIVE, STANDBY, RoleTask, tasks_in
 
 if TYPE_CHECKING:
     from .plan import SimulatedClient
     from .world import World
-
-ACTIVE, STANDBY = "active", "standby"
-Spot = tuple[str, str, int]
-"""A task as its role, its subtopology and its partition."""
 
 
 def topology_of(about: SimulatedClient) -> Topology:
@@ -93,13 +90,10 @@ class StreamsThread(StreamsMember, Follower):
         active, standby = (frozenset(spot[1:] for spot in self.mine if spot[0] == role) for role in (ACTIVE, STANDBY))
         return self.heartbeat_request(active, standby)
 
-    def _assigned(self, answer: Any) -> frozenset[Spot] | None:
-        if answer.active_tasks is None:
-            return None
-        roles = ((ACTIVE, answer.active_tasks), (STANDBY, answer.standby_tasks))
-        return frozenset((role, each.subtopology_id, number) for role, tasks in roles for each in tasks for number in each.partitions)
+    def _assigned(self, answer: Any) -> frozenset[RoleTask] | None:
+        return None if answer.active_tasks is None else tasks_in(answer)
 
-    def _partitions_of(self, owned: Iterable[Spot]) -> frozenset[Partition]:
+    def _partitions_of(self, owned: Iterable[RoleTask]) -> frozenset[Partition]:
         """Return the partitions of the source topics. Nothing is read from repartition topics, because nothing is written to them."""
         counts = self.world.counts()
         return frozenset(

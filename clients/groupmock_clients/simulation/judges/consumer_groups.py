@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import MemberChanged, Moved
 from groupmock.core.environment import NO_HOLDS
+from groupmock.rig.epoch_member import AWAY, JOINING
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH
 from groupmock_codec.error_codes import (
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from .findings import Findings
 
 GATES: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR))
-JOINING, LEAVING, AWAY = 0, -1, -2
 Spot = tuple[bytes, int]
 
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from groupmock.core.groups.streams.group import Group
+from groupmock.rig.epoch_member import JOINING
 from groupmock_codec.api_keys import STREAMS_GROUP_HEARTBEAT
 from groupmock_codec.error_codes import GROUP_MAX_SIZE_REACHED
 
-from .consumer_groups import JOINING, ConsumerGroupJudge, ToldMember
-
-ACTIVE, STANDBY = "active", "standby"
-Spot = tuple[str, str, int]
-"""A task as its role, its subtopology and its partition."""
+from ..task_lists import ACTIVE, STANDBY, RoleTask, tasks_in
+from .consumer_groups import ConsumerGroupJudge, ToldMember
 
 
 class StreamsGroupJudge(ConsumerGroupJudge):
@@ -49,11 +47,11 @@ class StreamsGroupJudge(ConsumerGroupJudge):
             member.topics = frozenset(each.subtopology_id for each in found)
             self.stateful |= {(message.group_id, each.subtopology_id) for each in found if each.state_changelog_topics}
 
-    def _listed(self, message: Any) -> frozenset[Spot] | None:
-        return None if message.active_tasks is None else _spots(message)
+    def _listed(self, message: Any) -> frozenset[RoleTask] | None:
+        return None if message.active_tasks is None else tasks_in(message)
 
-    def _assigned(self, answer: Any) -> frozenset[Spot] | None:
-        return None if answer.active_tasks is None else _spots(answer)
+    def _assigned(self, answer: Any) -> frozenset[RoleTask] | None:
+        return None if answer.active_tasks is None else tasks_in(answer)
 
     def _given(self, group: str, name: str, member: ToldMember, spots: frozenset[Any]) -> None:
         active, standby = ({spot[1:] for spot in spots if spot[0] == role} for role in (ACTIVE, STANDBY))
@@ -64,7 +62,7 @@ class StreamsGroupJudge(ConsumerGroupJudge):
                 self.bench.found(self.judge, f"{name!r} of group {group!r} is to stand by for {subtopology}_{number}, which has no state")
         super()._given(group, name, member, spots)
 
-    def _owed(self, member: ToldMember) -> frozenset[Spot]:
+    def _owed(self, member: ToldMember) -> frozenset[RoleTask]:
         """Return the tasks that the member has to give up. A standby task that becomes active is not given up (ST-93)."""
         return frozenset(spot for spot in member.has - member.given if (ACTIVE, *spot[1:]) not in member.given)
 
@@ -76,8 +74,3 @@ class StreamsGroupJudge(ConsumerGroupJudge):
 
     def _is_strange(self, member: ToldMember, spot: Any) -> bool:
         return spot[1] not in member.topics
-
-
-def _spots(lists: Any) -> frozenset[Spot]:
-    of_roles = ((ACTIVE, lists.active_tasks), (STANDBY, lists.standby_tasks))
-    return frozenset((role, each.subtopology_id, number) for role, found in of_roles for each in found or () for number in each.partitions)
