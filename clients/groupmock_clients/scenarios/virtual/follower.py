@@ -35,6 +35,7 @@ FENCED: Final = (error_codes.UNKNOWN_MEMBER_ID, error_codes.FENCED_MEMBER_EPOCH)
 class VirtualFollower(VirtualMember):
     """A scripted member whose `generation` is the member epoch. `_owes` says that the next heartbeat must report what the member owns."""
 
+    ASSIGNORS = ()
     HEARTBEAT: int
     """The API key of the member's heartbeat."""
     _speaker: ConsumerMember | StreamsMember

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.versions import newest
@@ -34,10 +34,14 @@ NOTHING: Final[Held] = frozenset()
 
 
 class VirtualMember(ClassicMember):
-    """One process from its start to its end. `counts` has the cluster's numbers of partitions.
+    """Plays one process from its start to its end. `counts` has the cluster's numbers of partitions.
 
-    `dice` draws the times of its periodic actions. `twin` members go on delivering during a rebalance.
+    `dice` draws the times of its periodic actions. `twin` members, and those of a class that `GOES_ON`, go on delivering during a
+    rebalance. `ASSIGNORS` makes the assignors of all members of a class, or is None if the run's protocol decides.
     """
+
+    ASSIGNORS: ClassVar[Sequence[Callable[[], Assignor]] | None] = None
+    GOES_ON: ClassVar[bool] = False
 
     def __init__(
         self, world: World, producer: Producer, counts: Mapping[str, int], name: str, topics: Sequence[str], assignors: Sequence[Assignor],
@@ -47,7 +51,7 @@ class VirtualMember(ClassicMember):
         self.dice = dice
         self.world, self.counts, self.name = world, counts, name
         self.assignors = {each.name: each for each in assignors}
-        self.twin = twin
+        self.goes_on = twin or self.GOES_ON
         self.delivery = Delivery(name, producer)
         self.owned: Held = NOTHING
         self.stable = False
@@ -135,7 +139,7 @@ class VirtualMember(ClassicMember):
     def _join(self) -> None:
         self.stable = self._wants = False
         self._cancel("rejoin")
-        if not self.twin:
+        if not self.goes_on:
             self.delivery.serve(NOTHING)
         if self.generation >= 0:
             self._commit(self.owned | self._handed_over)
@@ -187,7 +191,7 @@ class VirtualMember(ClassicMember):
             self._tell("assigned", outcome.held)
         if outcome.timeout_ms:
             self._after(outcome.timeout_ms, "rejoin", self._rejoin)
-        if self.twin:
+        if self.goes_on:
             self.delivery.serve(kept)
         if outcome.rejoin or self._wants:
             self._wants = True
@@ -210,7 +214,7 @@ class VirtualMember(ClassicMember):
         if not self.stable:
             return
         if self._wants:
-            if self.twin:
+            if self.goes_on:
                 self.delivery.serve(self.owned)
             self._join()
         else:

@@ -12,8 +12,8 @@ from groupmock_codec.group_states import STABLE
 
 from ...cooperative.member import Membership
 from ..play import BY_BROKER, GROUP, RUNNER, STREAMS, STREAMS_CLASSIC, Missed, Protocol, Row, Sizes, Speaks, Unsupported
-from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, StreamsTasks, rules
-from .follower import VirtualConsumer
+from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
+from .follower import VirtualConsumer, VirtualFollower
 from .member import VirtualMember
 from .producer import Producer
 from .streams import VirtualClassicStreams, VirtualStreamsMember
@@ -38,6 +38,7 @@ class VirtualStage:
         if protocol.twin and not protocol.design:
             raise Unsupported(f"twins are for Designs I to III, not for {protocol.name}")
         self.sizes, self.protocol = sizes, protocol
+        self._kind: type[VirtualMember] = MEMBERS.get(protocol.name, VirtualMember)
         self.world = World(sizes, journal)
         self.producer = Producer(sizes.rate, self.world.now, self.world.tell)
         self.counts: dict[str, int] = {}
@@ -48,17 +49,15 @@ class VirtualStage:
         first = not self.started
         self.started += 1
         dice = self.world.dice(member, self.started)
-        kind = MEMBERS.get(self.protocol.name, VirtualMember)
-        twin = self.protocol.twin or self.protocol.name == STREAMS_CLASSIC  # Kafka Streams goes on processing during a rebalance.
-        self.members[member] = new = kind(self.world, self.producer, self.counts, member, topics, self._assignors(speaks), twin, dice)
+        assignors = self._assignors(speaks) if self._kind.ASSIGNORS is None else [make() for make in self._kind.ASSIGNORS]
+        self.members[member] = new = self._kind(
+            self.world, self.producer, self.counts, member, topics, assignors, self.protocol.twin, dice
+        )
         new.start(first)
 
     def _assignors(self, speaks: Speaks) -> list[Assignor]:
-        """Return the assignors that a member lists: none if the broker assigns, and one for both if the protocol has one bounce."""
-        if self.protocol.name in (BY_BROKER, STREAMS):
-            return []
-        if self.protocol.name == STREAMS_CLASSIC:
-            return [StreamsTasks()]
+        """Return the assignors that a member lists, unless its class has assignors of its own: one for both if the protocol has one
+        bounce."""
         if speaks is Speaks.PLAIN or self.protocol.name == Range.name:
             return [Range()]
         if speaks is Speaks.BOTH and self.protocol.bounces == (Speaks.BOTH,):
@@ -95,8 +94,8 @@ class VirtualStage:
 
     def leader(self) -> str:
         group = self.world.core.cluster.groups.find(GROUP)
-        if group is not None and group.group_type in ("consumer", "streams"):
-            return ""
+        if group is not None and issubclass(self._kind, VirtualFollower):
+            return ""  # The coordinator assigns.
         if group is None or group.leader_id is None:
             raise Missed("nobody leads the group")
         return name_of(group.leader_id)

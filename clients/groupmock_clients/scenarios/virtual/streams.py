@@ -23,7 +23,7 @@ from groupmock_codec.messages.k88_streams_group_heartbeat import (
 
 from ...cooperative.balance import Partition
 from ..play import GROUP
-from .assignors import Held
+from .assignors import Held, StreamsTasks
 from .follower import VirtualFollower
 from .member import REBALANCE_TIMEOUT_MS, VirtualMember
 
@@ -97,6 +97,9 @@ class VirtualStreamsMember(VirtualFollower):
 
 class VirtualClassicStreams(VirtualMember):
     """A scripted instance by the classic protocol, with the assignor `StreamsTasks`. It goes on processing during a rebalance."""
+
+    ASSIGNORS = (StreamsTasks,)
+    GOES_ON = True
 
     def _leave(self) -> None:
         """Do nothing, because Kafka Streams sets internal.leave.group.on.close to false, so that only the end of the session removes it."""
