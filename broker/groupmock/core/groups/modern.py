@@ -92,6 +92,10 @@ class ModernGroup(GroupType, Generic[M, T]):
         turn.group_moved(self, self.change_state(group_states.DEAD), why)
 
     @abstractmethod
+    def expel(self, turn: Turn, member: M, why: Why) -> None:
+        """Remove a member for good."""
+
+    @abstractmethod
     def subscribed_names(self) -> Collection[str]:
         """Return the names of all topics that the group uses, each once."""
 

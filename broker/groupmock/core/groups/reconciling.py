@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeVar
 from groupmock_codec import error_codes, group_states
 
 from ..effects import SessionMember
+from . import causes, timing
 from .consumer.states import JOINING, Progress
-from .modern import ModernGroup
+from .modern import ModernGroup, settle
 from .offsets.commits import TRANSACTIONAL_MEMBER_EPOCH_SINCE
 from .refused import Refused
 from .type import NOBODY, Base, Committer
@@ -19,6 +20,7 @@ from .type import NOBODY, Base, Committer
 if TYPE_CHECKING:
     from ..turn import Turn
     from .causes import Why
+    from .consumer.assignors import Steps
     from .offsets.committed import At
 
 MEMBER_EPOCH_SINCE: Final = 9
@@ -95,6 +97,38 @@ class ReconcilingGroup(ModernGroup[R, T]):
     def speaks_classic(self, member: R) -> bool:
         """True if the member uses the classic protocol, whose errors are others."""
         return False
+
+    @abstractmethod
+    def take_all(self, member: R) -> None:
+        """Take from a member all that it was assigned and has to give up."""
+
+    @abstractmethod
+    def compute_for(self, turn: Turn, member: R) -> Steps[None]:
+        """Compute a target assignment, as a heartbeat of the member would."""
+
+    @abstractmethod
+    def advance(self, turn: Turn, member: R) -> Steps[bool]:
+        """Do the member's step towards its target, as a heartbeat would that says the member owns nothing."""
+
+    def fence(self, turn: Turn, member: R) -> None:
+        """Fence the process of a member, whose epoch becomes invalid (CG-22). The member is removed and added again, so that all that it
+        had is free. A new target is computed at once, because with the old target the member would keep the epoch that its process knows
+        (CG-106)."""
+        timing.revoked(turn, self, member)
+        self.take_all(member)
+        self.targets.pop(member.member_id, None)
+        member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
+        self.bump()
+
+        def computing(turn: Turn) -> Steps[None]:
+            yield from self.compute_for(turn, member)
+            why = causes.member_fenced(member.member_id, self.assignment_epoch)
+            turn.member_changed(self, member.member_id, "fenced", why, member)
+            yield from self.advance(turn, member)
+            timing.renew(turn, self, member, member.session_timeout_ms)
+            settle(turn, self, why, bumped=True)
+
+        turn.begin(computing, self)
 
     @abstractmethod
     def had_all(self, member: R, epoch: int, at: Collection[At]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -13,13 +13,9 @@ from ..groups.classic import leaving, membership, rebalance, sessions, storage
 from ..groups.classic.group import Group as GroupData
 from ..groups.classic.group import Member
 from ..groups.classic.states import COMPLETING, PREPARING
-from ..groups.consumer import membership as consumer_membership
 from ..groups.consumer.states import AWAY
-from ..groups.consumer.type import ConsumerGroup
-from ..groups.share import heartbeat as share_heartbeat
-from ..groups.share.type import ShareGroup
-from ..groups.streams import membership as streams_membership
-from ..groups.streams.type import StreamsGroup
+from ..groups.modern import ModernGroup
+from ..groups.reconciling import ReconcilingGroup
 from .find import classic_group_of, group_of, listed, member_of
 from .groups import not_held
 from .holds import Frozen, holds_of
@@ -41,7 +37,7 @@ class ExpireMember(Arguments):
 def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None:
     """Expire the member as Kafka's expireClassicGroupMemberHeartbeat does, which never expires a member with a parked request."""
     found = group_of(cluster, arguments.group)
-    if isinstance(found, ConsumerGroup | ShareGroup | StreamsGroup):
+    if isinstance(found, ModernGroup):
         not_held(cluster, arguments.group, "let a member expire")
         _expire(turn, found, arguments.member)
         cluster.groups.convert(turn, found)
@@ -62,16 +58,10 @@ def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None
     leaving.expire(turn, group, member_id)
 
 
-def _expire(turn: Turn, group: ConsumerGroup | ShareGroup | StreamsGroup, name: str) -> None:
-    member_id = member_of(group, name).member_id
-    turn.out.append(TimerFired("session", (group.group_id, member_id)))
-    why = causes.session_expired(member_id, group.members[member_id].session_timeout_ms, is_new=False)
-    if isinstance(group, ConsumerGroup):
-        consumer_membership.remove(turn, group, [group.members[member_id]], why)
-    elif isinstance(group, StreamsGroup):
-        streams_membership.remove(turn, group, [group.members[member_id]], why)
-    else:
-        share_heartbeat.remove(turn, group, group.members[member_id], why)
+def _expire(turn: Turn, group: ModernGroup[Any, Any], name: str) -> None:
+    member = member_of(group, name)
+    turn.out.append(TimerFired("session", (group.group_id, member.member_id)))
+    group.expel(turn, member, causes.session_expired(member.member_id, member.session_timeout_ms, is_new=False))
 
 
 class FenceInstance(Arguments):
@@ -130,25 +120,16 @@ def fence_member(cluster: Cluster, arguments: FenceMember, turn: Turn) -> None:
     """Fence a member of a consumer or streams group. Members of the classic protocol have no epoch, and neither has a static one that is
     away."""
     group = group_of(cluster, arguments.group)
-    if isinstance(group, StreamsGroup):
-        thread = member_of(group, arguments.member)
-        _check_not_away(cluster, arguments, thread.member_id, thread.epoch)
-        streams_membership.fence(turn, group, thread)
-    elif isinstance(group, ConsumerGroup):
-        member = member_of(group, arguments.member)
-        if member.classic is not None:
-            raise NotNow(f"member {member.member_id} speaks the classic protocol: it has no epoch to be fenced by")
-        _check_not_away(cluster, arguments, member.member_id, member.epoch)
-        consumer_membership.fence(turn, group, member)
-    else:
+    if not isinstance(group, ReconcilingGroup):
         why = "only members of consumer and streams groups can be fenced"
         raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: {why}")
-
-
-def _check_not_away(cluster: Cluster, arguments: FenceMember, member_id: str, epoch: int) -> None:
-    if epoch == AWAY:
-        raise NotNow(f"member {member_id} is away: it joins again when it comes back")
+    member = member_of(group, arguments.member)
+    if group.speaks_classic(member):
+        raise NotNow(f"member {member.member_id} speaks the classic protocol: it has no epoch to be fenced by")
+    if member.epoch == AWAY:
+        raise NotNow(f"member {member.member_id} is away: it joins again when it comes back")
     not_held(cluster, arguments.group, "fence a member")
+    group.fence(turn, member)
 
 
 class FreezeMember(Arguments):

@@ -15,7 +15,7 @@ from ...turn import Turn
 from .. import causes, timing
 from ..causes import Why
 from ..modern import in_words, settle
-from . import reconciliation, targets
+from . import reconciliation
 from .beat import Beat
 from .group import Departure, Group, Member, no_session
 from .reconciliation import Owned
@@ -132,27 +132,6 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
         what, why = "reconciled", causes.reconciled(member.member_id, member.epoch, has, awaited)
     turn.member_changed(group, member.member_id, what, why, member)
     return before[2] != member.assigned.keys()
-
-
-def fence(turn: Turn, group: Group, member: Member) -> None:
-    """Fence the process of a member, whose epoch becomes invalid (CG-22). The member is removed and added again, so that its partitions
-    are free. A new target is computed at once, because with the old target the member would keep the epoch that its process knows
-    (CG-106)."""
-    timing.revoked(turn, group, member)
-    group.give(member, {}, {})
-    group.targets.pop(member.member_id, None)
-    member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
-    group.bump()
-
-    def computing(turn: Turn) -> Steps[None]:
-        yield from targets.compute(turn, group, member, None, None, None)
-        why = causes.member_fenced(member.member_id, group.assignment_epoch)
-        turn.member_changed(group, member.member_id, "fenced", why, member)
-        yield from advance(turn, group, member, (), resubscribed=False)
-        timing.renew(turn, group, member, member.session_timeout_ms)
-        settle(turn, group, why, bumped=True)
-
-    turn.begin(computing, group)
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:

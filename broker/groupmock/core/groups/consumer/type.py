@@ -10,14 +10,14 @@ import msgspec
 from ...turn import Turn
 from .. import causes, timing
 from ..causes import Why
-from . import membership, subscription
+from . import membership, subscription, targets
 from .group import Group, Member, Resolved, no_session
 from .states import MAY_FOLLOW, Progress
 
 if TYPE_CHECKING:
     from ..offsets.committed import At
     from ..view import GroupView
-    from .assignors import Target
+    from .assignors import Steps, Target
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
@@ -67,6 +67,18 @@ class ConsumerGroup(Group):
             return False
         membership.remove(turn, self, [member], self._overdue(timer, subject[1]))
         return True
+
+    def expel(self, turn: Turn, member: Member, why: Why) -> None:
+        membership.remove(turn, self, [member], why)
+
+    def take_all(self, member: Member) -> None:
+        self.give(member, {}, {})
+
+    def compute_for(self, turn: Turn, member: Member) -> Steps[None]:
+        return targets.compute(turn, self, member, None, None, None)
+
+    def advance(self, turn: Turn, member: Member) -> Steps[bool]:
+        return membership.advance(turn, self, member, (), resubscribed=False)
 
     def _overdue(self, timer: str, member_id: str) -> Why:
         member = self.members[member_id]

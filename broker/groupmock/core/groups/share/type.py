@@ -78,8 +78,11 @@ class ShareGroup(Group):
         if member is None:
             return False
         why = causes.session_expired(member.member_id, member.session_timeout_ms, is_new=False)
-        heartbeat.remove(turn, self, member, why)
+        self.expel(turn, member, why)
         return True
+
+    def expel(self, turn: Turn, member: Member, why: Why) -> None:
+        heartbeat.remove(turn, self, member, why)
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
         """Forget the start offsets of a deleted topic, and let the next heartbeat look up the topics again if a member subscribes."""

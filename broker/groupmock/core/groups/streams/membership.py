@@ -11,13 +11,12 @@ from .. import causes, timing
 from ..consumer.group import no_session
 from ..consumer.states import JOINING, Progress
 from ..modern import settle
-from . import reconciliation, targets
-from .group import NOTHING, Endpoint, Group, Member, Tasks, in_words
+from . import reconciliation
+from .group import Endpoint, Group, Member, in_words
 
 if TYPE_CHECKING:
     from ...turn import Turn
     from ..causes import Why
-    from ..consumer.assignors import Steps
     from .beat import Beat, Owned
 
 DELAY: Final = "streams_delay"
@@ -146,26 +145,6 @@ def _has(member: Member) -> str:
     """Return the member's tasks as text, with those for which it only stands by."""
     active, standby = member.assigned
     return in_words(active) + (f", and stands by for {in_words(standby)}" if standby else "")
-
-
-def fence(turn: Turn, group: Group, member: Member) -> None:
-    """Fence the process of a member, whose epoch becomes invalid, as `consumer.membership.fence` does. Its tasks are free, and a new target
-    is computed at once."""
-    timing.revoked(turn, group, member)
-    group.give(member, Tasks({}, frozenset()), NOTHING)
-    group.targets.pop(member.member_id, None)
-    member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
-    group.bump()
-
-    def computing(turn: Turn) -> Steps[None]:
-        yield from targets.compute(turn, group, member)
-        why = causes.member_fenced(member.member_id, group.assignment_epoch)
-        turn.member_changed(group, member.member_id, "fenced", why, member)
-        advance(turn, group, member, None)
-        timing.renew(turn, group, member, member.session_timeout_ms)
-        settle(turn, group, why, bumped=True)
-
-    turn.begin(computing, group)
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:

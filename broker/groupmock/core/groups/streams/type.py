@@ -11,13 +11,15 @@ from ...turn import Turn
 from .. import causes, timing
 from ..consumer.group import no_session
 from ..consumer.states import Progress
-from . import heartbeat, membership, readiness
-from .group import Group, Member, Target
+from . import heartbeat, membership, readiness, targets
+from .group import NOTHING, Group, Member, Target, Tasks
 from .states import MAY_FOLLOW
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k88_streams_group_heartbeat import Topology
 
+    from ..causes import Why
+    from ..consumer.assignors import Steps
     from ..offsets.committed import At
     from ..view import GroupView
     from .topology import Configured
@@ -56,6 +58,19 @@ class StreamsGroup(Group):
             return False
         had = {**member.assigned.active, **member.revoking.active}
         return all(topic in self.readers and had.get((self.readers[topic], index), epoch + 1) <= epoch for topic, index in at)
+
+    def expel(self, turn: Turn, member: Member, why: Why) -> None:
+        membership.remove(turn, self, [member], why)
+
+    def take_all(self, member: Member) -> None:
+        self.give(member, Tasks({}, frozenset()), NOTHING)
+
+    def compute_for(self, turn: Turn, member: Member) -> Steps[None]:
+        return targets.compute(turn, self, member)
+
+    def advance(self, turn: Turn, member: Member) -> Steps[bool]:
+        yield from ()  # A member has few tasks, so that this is one step.
+        return membership.advance(turn, self, member, None)
 
     def subscribed_to(self, topic: str) -> bool:
         """True if the group has members and its topology reads the topic (ST-180)."""
