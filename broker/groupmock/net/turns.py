@@ -119,4 +119,4 @@ def on_the_running_loop(callback: Callable[[], None]) -> Handle:
 
 
 def _nobody() -> None:
-    """Do nothing: the callback until a driver uses this queue."""
+    """Stand for the callback until a driver uses this queue."""

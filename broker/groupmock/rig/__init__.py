@@ -42,19 +42,9 @@ HOMES = {
     "make_core": "making",
 }
 __all__ = [
-    "Ask",
-    "ClassicMember",
-    "ConsumerMember",
-    "CoreRig",
-    "FedDice",
-    "KeptRows",
-    "Member",
-    "StreamsMember",
-    "Watch",
-    "Wire",
-    "WireRig",
+    "Ask", "ClassicMember", "ConsumerMember", "CoreRig", "FedDice", "KeptRows", "Member", "StreamsMember", "Watch", "Wire", "WireRig",
     "make_core",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

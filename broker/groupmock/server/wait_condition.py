@@ -52,8 +52,8 @@ class Sight:
 
 
 class Condition(NamedTuple):
-    """One condition of a wait for a group. `wanted` describes it, and `lacks` returns what is missing in words, or None. `reads_offsets`
-    says that it reads offsets or logs, which may change without a change of the group."""
+    """Decides about a part of a wait for a group. `wanted` describes the condition, and `lacks` returns what is missing in words, or None.
+    `reads_offsets` says that it reads offsets or logs, which may change without a change of the group."""
 
     wanted: str
     lacks: Callable[[Sight], str | None]

@@ -86,7 +86,7 @@ class _Attempts:
 
 
 class Schedule:
-    """One run of the probe. `said` is called with every outcome when it is known. `deaths` records each time the server went away."""
+    """Plays one run of the probe. `said` is called with every outcome when it is known. `deaths` records each time the server went away."""
 
     def __init__(self, broker: TcpBroker, pace: Pace, said: Callable[[DialogueOutcome], None] = lambda outcome: None) -> None:
         self._broker, self._pace, self._said = broker, pace, said

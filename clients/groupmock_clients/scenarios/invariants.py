@@ -281,8 +281,8 @@ def _absences(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[_Absen
 
 
 def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding]:
-    """Check I5: a process that comes back in time owns its own partitions again at once. If all are back in time, no partition ever
-    changes its owner."""
+    """Check the invariant I5, by which a process that comes back in time owns its own partitions again at once. If all are back in time,
+    no partition ever changes its owner."""
     if run.protocol.design < 2 or run.scenario.starts is not Speaks.TARGET or _expelled(run):
         return
     absences = list(_absences(run, rounds))

@@ -292,7 +292,7 @@ class ScenarioRun:
 
 
 def play(scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioStage) -> ScenarioRun:
-    """Play a scenario: start the group, let it settle, and do the steps. Raises Missed, Unsupported."""
+    """Start the group of a scenario, let it settle, and do the steps. Raises Missed, Unsupported."""
     if Upgrade() in scenario.steps and not protocol.bounces:
         raise Unsupported(f"{protocol} has no rolling upgrade from range: {protocol.no_upgrade}")
     if sizes.members < scenario.least:

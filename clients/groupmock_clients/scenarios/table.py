@@ -1,4 +1,4 @@
-"""Format measurements as Markdown: the document's Characteristics with figures, and all results line by line."""
+"""Format measurements as Markdown, as the document's Characteristics with figures and all results line by line."""
 
 from __future__ import annotations
 

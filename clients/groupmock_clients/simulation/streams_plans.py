@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 
 from groupmock.core.groups.streams.states import State
+from groupmock.rig.making import make_config
 from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, OFFSET_COMMIT, OFFSET_FETCH, STREAMS_GROUP_HEARTBEAT
 
 from .consumer_plans import LEAST, TIMINGS, plans_about
@@ -13,8 +14,6 @@ from .plan import STREAMS, SimulatedClient, SimulationPlan, Step
 from .steps import COMMANDS, MAKE, STRESSES, Draw, Make, command_of, steps_of, versions_of
 
 PROFILES: Final = ("groupmock", "kafka-4.4", "kafka-4.3")
-NO_STATIC: Final = "kafka-4.3"
-"""The profile that refuses static members of streams groups."""
 SPOKEN: Final = (FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, STREAMS_GROUP_HEARTBEAT)
 LATE: Final = "n0"
 """The source topic that some applications read and that does not exist at first."""
@@ -41,6 +40,7 @@ STEPS: Final[dict[str, Draw]] = {
 
 def draw_streams(dice: Random, seed: int) -> SimulationPlan:
     profile, (session, rebalance, heartbeat) = dice.choice(PROFILES), dice.choice(TIMINGS)
+    has_static_members = not make_config(profile).settings.quirks.streams_fields_not_served
     topics = {f"t{number}": dice.choice((1, 2, 3, 5)) for number in range(dice.choice((1, 1, 2)))}
     settings = {
         "group.streams.session.timeout.ms": str(session),
@@ -61,7 +61,7 @@ def draw_streams(dice: Random, seed: int) -> SimulationPlan:
             client = SimulatedClient(
                 name=name, group=group, topics=read, protocol=STREAMS, protocols=[], session_ms=session, rebalance_ms=rebalance,
                 heartbeat_ms=heartbeat, versions=versions_of(dice, profile, False, SPOKEN, LEAST), full=dice.random() < 0.3,
-                instance=f"i-{name}" if profile != NO_STATIC and dice.random() < 0.3 else None,
+                instance=f"i-{name}" if has_static_members and dice.random() < 0.3 else None,
                 revoke_ms=dice.choice((0, 0, 0, 400, 3_000, rebalance + 2_000)),
                 process=f"{group}-p{dice.randrange(3)}" if dice.random() < 0.3 else f"{group}-{name}", repartitions=repartitions,
                 stateful=stateful,

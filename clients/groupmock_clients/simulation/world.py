@@ -95,7 +95,7 @@ class WatchedRig(WireRig):
 
 
 class World:
-    """One simulated cluster, in which `sampled` adds expensive checks (encoding answers again, counting calls)."""
+    """Holds one simulated cluster, in which `sampled` adds expensive checks (encoding answers again, counting calls)."""
 
     def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
         self.plan, self.sampled = plan, sampled

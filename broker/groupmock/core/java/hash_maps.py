@@ -31,7 +31,8 @@ _SIGNS: Final = 1 << 127 | 1 << 63
 
 
 class Kind(Generic[K]):
-    """A type of keys: `spread` gives the hash that the map uses, and `rank` sorts keys with equal hashes in a tree."""
+    """Says how a map treats keys of one type: `spread` gives the hash that the map uses, and `rank` sorts keys with equal hashes in a
+    tree."""
 
     __slots__ = ("rank", "spread")
 

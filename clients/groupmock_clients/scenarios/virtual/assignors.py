@@ -29,7 +29,7 @@ OURS: Final = 1
 
 
 class Assignor(Interface):
-    """One entry of a member's list of assignors, used by one member only."""
+    """An assignor in the list of a member, which no other member uses."""
 
     name: str
     eager: bool
@@ -72,7 +72,7 @@ class Range:
 
 
 class CooperativeSticky:
-    """Follows KIP-429: a member keeps a partition for one more round before another member gets it."""
+    """Assigns as KIP-429 says, by which a member keeps a partition for one more round before another member gets it."""
 
     name = "cooperative-sticky"
     eager = False

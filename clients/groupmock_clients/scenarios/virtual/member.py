@@ -221,7 +221,7 @@ class VirtualMember(ClassicMember):
             self.delivery.serve(self.owned)
 
     def _refused(self, error: int) -> None:
-        """Handle an error: give up the owned partitions unless the group merely rebalances, and rejoin as a new member."""
+        """Give up the owned partitions after an error unless the group merely rebalances, and rejoin as a new member."""
         if error not in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION, error_codes.REBALANCE_IN_PROGRESS):
             raise RuntimeError(f"{self.name} got error {error_name(error)}: a scripted member has no answer to that")
         if error != error_codes.REBALANCE_IN_PROGRESS:

@@ -1,4 +1,4 @@
-"""The virtual stage: scripted members and the real core on a virtual clock."""
+"""Plays scenarios with scripted members and the real core on a virtual clock."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def fields_of(row: Row) -> Fields:
 
 
 class World:
-    """One cluster, its clock and its seed. `journal` is a file to which a complete journal is written."""
+    """Holds the cluster of a scenario, its clock and its seed. `journal` is a file to which a complete journal is written."""
 
     def __init__(self, sizes: Sizes, journal: Path | None = None) -> None:
         settings = {
