@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupmock.core.groups.streams.type import StreamsGroup
 from groupmock_clients.probe.language.exchange import Pause, Send
 from groupmock_codec import api_keys
 from groupmock_codec.units import NS_PER_MS
@@ -64,10 +63,8 @@ def test_some_groups_are_made_again_with_another_topology() -> None:
 def test_no_request_is_sent_while_a_failure_may_or_may_not_be_remembered() -> None:
     script = family("streams")(0, "4.4")
     player = _player(script)
-    group = player.core.cluster.groups.find(player.facts.groups[0])
-    assert isinstance(group, StreamsGroup)
     edge = 100_000.0
-    group.fail({"t": "why"}, round(edge * NS_PER_MS))
+    player.core.cluster.topics.failed_creations.note("t", "why", round(edge * NS_PER_MS))
     clear_of = StreamsAwaited(player, lambda *asked: asked[-1], lambda ms: None, player.facts).clear_of
     assert clear_of(edge - EARLY_MS - 1) == edge - EARLY_MS - 1
     assert clear_of(edge - 1) == clear_of(edge + LATE_MS - 1) == edge + LATE_MS

@@ -32,7 +32,7 @@ LATE_MS: Final = 700.0
 
 
 class Standing(NamedTuple):
-    """The topics of a script that exist, and until when the groups remember topics that could not be created (ns of the run)."""
+    """The topics of a script that exist, and until when topics are remembered that could not be created (ns of the run)."""
 
     topics: frozenset[str]
     failed_until: tuple[int, ...]
@@ -48,7 +48,7 @@ class StreamsAwaited:
         """Return the topics and failures of the core, to be passed to `wait` after a heartbeat."""
         topics = self._core.core.cluster.topics
         names = frozenset(name for name in missing_topics(self._facts) if name in topics)
-        return Standing(names, tuple(group.failed_until for group in self._groups()))
+        return Standing(names, tuple(topics.failed_creations.ends()))
 
     def wait(self, before: Standing) -> None:
         """Wait until the broker has the topics that the core has created since `before`, at most some seconds."""
@@ -62,9 +62,9 @@ class StreamsAwaited:
     def clear_of(self, at_ms: float) -> float:
         """Return the time at which a request may be sent, which is `at_ms` unless then the broker may or may not remember something that
         the core has just forgotten, or is about to forget: failures, and the time of the last target."""
-        configs, edges = self._core.core.cluster.groups.configs, []
+        cluster = self._core.core.cluster
+        configs, edges = cluster.groups.configs, [*cluster.topics.failed_creations.ends()]
         for group in self._groups():
-            edges.append(group.failed_until)
             if group.computed_at is not None:
                 edges.append(group.computed_at + configs.number(group.group_id, "streams.assignment.interval.ms") * NS_PER_MS)
         for edge in sorted(each / NS_PER_MS for each in edges):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..environment import Environment
     from ..turn import TimerHandler, Turn
     from .broker_configs import Overrides
+    from .failed_creations import FailedCreations
     from .fetches import Fetches
     from .limits import LogLimits
     from .partition import Appended, Partition
@@ -78,6 +79,13 @@ class Topics(TopicNews):
         from .fetches import Fetches
 
         return Fetches(self._environment, self)
+
+    @cached_property
+    def failed_creations(self) -> FailedCreations:
+        """Return the memory of topics that could not be created for groups."""
+        from .failed_creations import FailedCreations
+
+        return FailedCreations()
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """Return the handlers of the data plane's timers, by timer name."""

@@ -123,12 +123,11 @@ class Group(ReconcilingGroup[Member, Target]):
     `actives` maps each active task to the member that has it, assigned or revoking, and `standing` each standby task to processes, from
     which a process is missing once any of its members has given the task up (StreamsGroup.currentStandbyTaskToProcessIds).
     `endpoint_epoch` is raised when endpoints or their tasks change. `shutdown_by` is the member that asked for the end of the application.
-    `failures` has the reasons why internal topics could not be created, which hold until `failed_until` (ns of the run); they are
-    remembered for `remembered_ms`. `shown` is what StreamsGroupDescribe shows of the configured topology, or None if no heartbeat has
-    configured the topology since the group was created or its coordinator started."""
+    Failures to create its internal topics are remembered for `remembered_ms`. `shown` is what StreamsGroupDescribe shows of the configured
+    topology, or None if no heartbeat has configured the topology since the group was created or its coordinator started."""
 
     __slots__ = (
-        "actives", "configured", "description", "endpoint_epoch", "entries", "failed_until", "failures", "readers", "reads",
+        "actives", "configured", "description", "endpoint_epoch", "entries", "readers", "reads",
         "remembered_ms", "required", "restless", "shown", "shutdown_by", "standbys", "standing", "topology", "wanted_tags",
     )  # fmt: skip
 
@@ -150,8 +149,6 @@ class Group(ReconcilingGroup[Member, Target]):
         self.endpoint_epoch = 0
         self.shown: Configured | None = None
         self.shutdown_by: str | None = None
-        self.failures: dict[str, str] = {}
-        self.failed_until = 0
         self.remembered_ms = 0
         self.offsets = CommittedOffsets()
 
@@ -200,11 +197,6 @@ class Group(ReconcilingGroup[Member, Target]):
         if (standbys, tags) != (self.standbys, self.wanted_tags):
             self.standbys, self.wanted_tags = standbys, tags
             self.epoch += 1
-
-    def fail(self, failures: Mapping[str, str], until: int) -> None:
-        """Note why internal topics could not be created, for the answers to heartbeats until that time."""
-        self.failures, self.failed_until = dict(failures), until
-        self.epoch += 1
 
     # -- Members
 

@@ -71,8 +71,7 @@ def status_of(turn: Turn, group: Group, uncreatable: Sequence[str]) -> tuple[int
     code, text = status
     if uncreatable:
         text += f"; Unauthorized to CREATE on topics {', '.join(uncreatable)}."
-    elif group.failures and turn.now < group.failed_until:
-        failed = [f"{name} ({why})" for name, why in group.failures.items()]
+    elif failed := [f"{name} ({why})" for name in group.configured.missing if (why := _why_not(turn, group, name)) is not None]:
         more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
         text += f"; Creation failed: {', '.join(failed[:MOST_NAMED])}{more}."
     return code, text
@@ -81,7 +80,7 @@ def status_of(turn: Turn, group: Group, uncreatable: Sequence[str]) -> tuple[int
 def ask(turn: Turn, group: Group, uncreatable: Iterable[str], remembered_ms: int) -> None:
     """Let the missing internal topics be created in the background, unless the member may not create them, or they have just failed."""
     assert group.configured is not None
-    wanted = [name for name in group.configured.missing if not (name in group.failures and turn.now < group.failed_until)]
+    wanted = [name for name in group.configured.missing if _why_not(turn, group, name) is None]
     if wanted and not [*uncreatable]:
         turn.timers.set((TIMER, group.group_id), turn.now)
         group.remembered_ms = remembered_ms
@@ -90,20 +89,23 @@ def ask(turn: Turn, group: Group, uncreatable: Iterable[str], remembered_ms: int
 def create(turn: Turn, group: Group) -> None:
     """Create the internal topics that a heartbeat has asked for. What fails is in the status of later heartbeats (ST-70)."""
     topics = group.home.topics
-    failures: dict[str, str] = {}
     missing = {} if group.configured is None else group.configured.missing
     for name, wanted in missing.items():
-        if name in topics:
+        if name in topics or _why_not(turn, group, name) is not None:
             continue
         try:
             _create(turn, topics, name, wanted)
         except TopicRefused as refused:
-            failures[name] = refused.message
+            topics.failed_creations.note(name, refused.message, turn.now + group.remembered_ms * NS_PER_MS)
+            group.end_leases()
             turn.note("topic_not_created", topic=name, reason=refused.message)
         else:
             turn.note("internal_topic_created", group=group.group_id, topic=name, partitions=wanted.partitions)
-    if failures:
-        group.fail(failures, turn.now + group.remembered_ms * NS_PER_MS)
+
+
+def _why_not(turn: Turn, group: Group, name: str) -> str | None:
+    """Return why an internal topic could not be created lately, or None."""
+    return group.home.topics.failed_creations.why(name, turn.now)
 
 
 def _create(turn: Turn, topics: Topics, name: str, wanted: NewTopic) -> None:

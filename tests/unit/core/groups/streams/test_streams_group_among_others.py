@@ -322,3 +322,18 @@ def test_streams_group_survives_a_move_of_its_coordinator() -> None:
     assert after == before
     assert world.confirm("A").epoch == 3
     assert world.confirm("B") == (3, {"0": [2, 3]}, {}, [])
+
+
+def test_failed_creation_is_remembered_for_a_group_that_is_made_anew() -> None:
+    world = StreamsWorld()
+    world.topic("c.")
+    world.join(of=topology(subtopology("0", "t", state=["c_"])))
+    world.sleep(1)
+    world.leave("A")
+    world.topics.delete(world.turn(), "c.")
+    assert _ask(world, 42, 2, DeleteGroupsRequest(groups_names=["g"])).results[0].error_code == 0
+    told = world.raw_join(of=topology(subtopology("0", "t", state=["c_", "d"])))
+    text = "Internal topics are missing: d, c_; Creation failed: c_ (Topic 'c_' collides with existing topic: c.)."
+    assert [each.status_detail for each in told.status] == [text]
+    world.sleep(1)
+    assert (world.topics.partitions("c_"), world.topics.partitions("d")) == (None, 4), "it is not tried again yet"
