@@ -99,7 +99,7 @@ def test_a_client_that_sends_ahead_has_few_requests_passed_on_and_all_answered(t
         sending = sends_in_background(asker, heartbeats(MANY))
         passed = proxy.proxy.relays
         until("it waits", lambda: proxy.on_loop(lambda: passed and passed[1]._ahead and not passed[1]._room()), lambda: node.frames)
-        assert proxy.on_loop(lambda: passed[1]._unread + len(passed[1].line.pending)) == relay.MOST_OPEN
+        assert proxy.on_loop(lambda: passed[1].open_requests) == relay.MOST_OPEN
         assert proxy.on_loop(lambda: passed[1]._ahead_bytes) == proxy.on_loop(lambda: proxy.proxy.held.bytes) > 0
         gate.open.set()
         assert [asker.receive() for _ in range(MANY)] == [number.to_bytes(4, "big") for number in range(1, MANY + 1)]

@@ -213,6 +213,11 @@ class Relay:
         """Return whether a request still has to be sent to the node."""
         return bool(self._ahead)
 
+    @property
+    def open_requests(self) -> int:
+        """Return how many requests were passed on and are not answered in the recording."""
+        return self._unread + (len(self.line.pending) if self._known else 0)
+
     def _ask(self, data: bytes, at: int) -> int:
         """Pass on as many requests as may be open. Return the offset behind them, where waiting requests begin."""
         most = self._room()
@@ -229,11 +234,8 @@ class Relay:
 
     def _room(self) -> int:
         """Return how many more requests may be passed on before one is answered."""
-        pending = self.line.pending if self._known else ()
-        open_bytes = self._unrecorded + (self.line.waiting if pending else 0)
-        if open_bytes > OPEN_BYTES:
-            return 0
-        return max(MOST_OPEN - self._unread - len(pending), 0)
+        open_bytes = self._unrecorded + (self.line.waiting if self._known and self.line.pending else 0)
+        return 0 if open_bytes > OPEN_BYTES else max(MOST_OPEN - self.open_requests, 0)
 
     def _ask_on(self) -> None:
         """Pass on requests that waited for the recording."""

@@ -26,7 +26,29 @@ def why_invalid(name: str) -> str | None:
     return None
 
 
-def metric_name(name: str) -> str:
-    """Return the topic name as Kafka's metric names print it, where '.' and '_' are the same. Two topic names collide if these are
-    equal."""
+class PrintedNames:
+    """Topic names as Kafka's metrics print them, with '_' for '.'. Two topics must not be printed alike (Topic.hasCollision)."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, tuple[str, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+    def collision(self, name: str) -> str | None:
+        """Return a topic that is printed like this name, or None."""
+        return next(iter(self._topics.get(_printed(name), ())), None) if "." in name or "_" in name else None
+
+    def add(self, name: str) -> None:
+        printed = _printed(name)
+        self._topics[printed] = (*self._topics.get(printed, ()), name)
+
+    def remove(self, name: str) -> None:
+        printed = _printed(name)
+        left = tuple(other for other in self._topics.pop(printed) if other != name)
+        if left:
+            self._topics[printed] = left
+
+
+def _printed(name: str) -> str:
     return name.replace(".", "_")

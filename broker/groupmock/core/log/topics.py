@@ -58,7 +58,7 @@ class Topics(TopicNews):
         self._hosts: dict[str, Host] = {}
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
-        self._printed: dict[str, tuple[str, ...]] = {}  # Maps a name as Kafka's metrics print it to the topics that have this name there.
+        self._printed = names.PrintedNames()
         self._partition_count = 0
         self.made = 0
         self.deleted = 0
@@ -138,10 +138,9 @@ class Topics(TopicNews):
             raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
         if name in self._topics:
             raise TopicRefused(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        # Metrics print both '.' and '_' as '_', so that two such topics would have the same metrics (Topic.hasCollision).
-        if "." in name or "_" in name:
-            for other in self._printed.get(names.metric_name(name), ()):
-                raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+        other = self._printed.collision(name)
+        if other is not None:
+            raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
     def add(
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
@@ -161,8 +160,7 @@ class Topics(TopicNews):
         self._topics[name] = topic
         self._names[topic.topic_id] = name
         self._partition_count += len(topic.partitions)
-        printed = names.metric_name(name)
-        self._printed[printed] = (*self._printed.get(printed, ()), name)
+        self._printed.add(name)
         turn.note("topic_created", topic=name, partitions=len(topic.partitions), topic_id=topic.topic_id)
         self._elected(turn, topic, 0)
         self._tell_changed(turn, topic.name)
@@ -212,16 +210,10 @@ class Topics(TopicNews):
         self._limits.pop(name, None)
         self._partition_count -= len(topic.partitions)
         self.deleted += 1
-        self._forget_printed(name)
+        self._printed.remove(name)
         turn.note("topic_deleted", topic=name)
         self._tell_deleted(turn, name)
         self.fetches.changed(turn, [(name, partition.index) for partition in topic.partitions])
-
-    def _forget_printed(self, name: str) -> None:
-        printed = names.metric_name(name)
-        left = tuple(other for other in self._printed.pop(printed) if other != name)
-        if left:
-            self._printed[printed] = left
 
     def lead(self, turn: Turn, name: str, partition: int, node: int) -> None:
         """Make another node the leader of a partition, which raises its leader epoch by one. Raises TopicRefused."""
