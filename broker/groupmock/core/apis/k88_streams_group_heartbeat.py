@@ -104,7 +104,12 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: StreamsGrou
     uncreatable = _uncreatable(cluster, turn, request, prospect)
     terms = heartbeat.terms_of(cluster.groups.configs, said.group_id, request.node, before_4_4)
     delayed = group is not None and heartbeat.delay_of(turn, group, terms) is not None
-    endpoints.check(turn, group, said, known, prospect, delayed, terms.timing.session_ms)
+    if endpoints.fails(turn, group, said, known, prospect, delayed, terms.timing.session_ms):
+        if group is None or not group.members:
+            heartbeat.start_delay(turn, said.group_id, terms)
+        if group is not None:
+            heartbeat.note_failure(turn, group, terms, said, known, prospect)
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     made, converted = group is None, group is None and found is not None
     group = group or cluster.groups.claim(turn, said.group_id, StreamsGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty classic one that gave way"

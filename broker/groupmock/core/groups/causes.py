@@ -293,6 +293,11 @@ SETTINGS_CHANGED: Final = Why("settings_changed", "the group's number of standby
 TOPOLOGY_READY: Final = Why("topics_changed", "the topology goes with the topics now")
 
 
+def tasks_withheld(member_id: str) -> Why:
+    """Return the cause for a member that gets tasks of its target which an earlier heartbeat did not give it."""
+    return Why("target_computed", f"member {member_id} has other tasks than its target has")
+
+
 def assignor_changed(member_id: str, assignor: str) -> Why:
     """Return the cause for a member whose vote makes another assignor the group's."""
     return Why("member_changed", f"with the vote of member {member_id} the group's assignor is {assignor}")

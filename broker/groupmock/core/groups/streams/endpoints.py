@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from groupmock_codec import error_codes
 from groupmock_codec.messages import k88_streams_group_heartbeat as k88
 
 from ...java.hashes import java_hash
 from ...java.orders import java_order
 from .. import timing
 from ..consumer.states import JOINING, Progress
-from ..refused import Refused
 from .group import NOTHING, Endpoint, Entry, Group, Member, Tasks
 from .readiness import MISSING_INTERNAL
 from .reconciliation import still_owns
@@ -24,14 +22,14 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 
-def check(
+def fails(
     turn: Turn, group: Group | None, beat: Beat, known: Member | None, prospect: Prospect, delayed: bool, session_timeout_ms: int
-) -> None:
-    """Refuse a heartbeat at which Kafka fails, because it builds the table while source topics are missing or have wrong counts, or while
-    a member of the table has tasks that read a missing topic (ST-137). Raises Refused."""
+) -> bool:
+    """True if Kafka fails at a heartbeat, because it builds the table while source topics are missing or have wrong counts, or while a
+    member of the table has tasks that read a missing topic (ST-137). The group keeps what Kafka has changed before that."""
     status = prospect.configured.status
     if status is None:
-        return
+        return False
     record = known or (None if group is None else _away(group, beat))
     before = None if record is None else record.endpoint
     kept = turn.quirks.streams_endpoints_follow_tasks or beat.epoch != JOINING
@@ -45,17 +43,20 @@ def check(
     if endpoint is not None:
         listed.append(NOTHING if record is None or steps else record.assigned)
     if status[0] == MISSING_INTERNAL:
-        listed = [each for each in listed if group is not None and _reads_missing_topics(group, each, prospect)]
-    if beat.endpoint_epoch != epoch and listed:
+        listed = [each for each in listed if group is not None and _reads_missing_topics(group, each)]
+    failed = beat.endpoint_epoch != epoch and bool(listed)
+    if failed:
         if group is not None and raised:
             group.raise_endpoint_epoch()
         if group is not None and beat.shuts_down:
             group.shut_down(beat.member_id)
-        if group is not None and known is not None:
-            _keep(turn, group, beat, known, session_timeout_ms)
-            if steps:
+        if group is not None:
+            group.report(beat.member_id, beat.offsets, beat.end_offsets)
+            if beat.member_id in group.members:
+                timing.renew(turn, group, group.members[beat.member_id], session_timeout_ms)
+            if known is not None and steps:
                 _await_tasks(turn, group, beat, known)
-        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
+    return failed
 
 
 def _away(group: Group, beat: Beat) -> Member | None:
@@ -64,18 +65,9 @@ def _away(group: Group, beat: Beat) -> Member | None:
     return None if holder is None else group.members[holder]
 
 
-def _reads_missing_topics(group: Group, has: Tasks, prospect: Prospect) -> bool:
+def _reads_missing_topics(group: Group, has: Tasks) -> bool:
     subtopologies = {subtopology for tasks in (has.active, has.standby) for subtopology, _ in tasks}
-    return any(name not in prospect.topics for each in subtopologies for name in group.reads.get(each, ()))
-
-
-def _keep(turn: Turn, group: Group, beat: Beat, member: Member, session_timeout_ms: int) -> None:
-    """Change what Kafka does not have in the log, because it has changed that before it fails: the offsets and the session."""
-    if beat.offsets is not None:
-        member.offsets = beat.offsets
-    if beat.end_offsets is not None:
-        member.end_offsets = beat.end_offsets
-    timing.renew(turn, group, member, session_timeout_ms)
+    return any(name not in group.home.topics for each in subtopologies for name in group.reads.get(each, ()))
 
 
 def _await_tasks(turn: Turn, group: Group, beat: Beat, member: Member) -> None:
@@ -127,8 +119,8 @@ def _partitions(group: Group, tasks: Iterable[Task], unchecked: bool) -> list[k8
     found = []
     for subtopology in reversed(java_order(numbers, java_hash)):  # In Kafka this order differs from one start of the broker to another.
         for name in group.reads.get(subtopology, ()):
-            topic = group.topics.get(name)
-            count, read_by = 0 if topic is None else topic[1], numbers[subtopology]
+            topic = group.home.topics.get(name)
+            count, read_by = 0 if topic is None else len(topic.partitions), numbers[subtopology]
             partitions = read_by[:count] if unchecked else [number for number in read_by if number < count]
             if partitions:
                 found.append(k88.TopicPartition(topic=name, partitions=partitions))

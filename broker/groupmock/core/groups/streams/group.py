@@ -63,6 +63,9 @@ Endpoint = tuple[str, int]
 Sums = Mapping[Task, int]
 """The sums of changelog offsets that a member has reported, by task."""
 
+MOST_STRAYS: Final = 100
+"""A group keeps the reports of this number of joins that failed. Kafka keeps all."""
+
 
 class Member(msgspec.Struct, eq=False, gc=False):
     """A member of a streams group. `assigned` has the tasks that it may have, and `revoking` those that it must give up and may still
@@ -123,12 +126,17 @@ class Group(ReconcilingGroup[Member, Target]):
     `actives` maps each active task to the member that has it, assigned or revoking, and `standing` each standby task to processes, from
     which a process is missing once any of its members has given the task up (StreamsGroup.currentStandbyTaskToProcessIds).
     `endpoint_epoch` is raised when endpoints or their tasks change. `shutdown_by` is the member that asked for the end of the application.
-    Failures to create its internal topics are remembered for `remembered_ms`. `shown` is what StreamsGroupDescribe shows of the configured
-    topology, or None if no heartbeat has configured the topology since the group was created or its coordinator started."""
+    Failures to create its internal topics are remembered for `remembered_ms`.
+
+    Kafka has the rest in memory only, so that a heartbeat that fails changes it too (ST-137). `shown` is the topology as the last heartbeat
+    has configured it, or None if none has since the group was created or its coordinator started. `failed_epoch` is the group epoch that
+    the last failed heartbeat would have written, or 0 once a heartbeat has written the topics as they are. `withheld_epoch` is the
+    assignment epoch at which members get no tasks, whatever their targets are, or 0. `strays` maps member ids to the offsets and end
+    offsets that they have reported with joins that failed."""
 
     __slots__ = (
-        "actives", "configured", "description", "endpoint_epoch", "entries", "readers", "reads",
-        "remembered_ms", "required", "restless", "shown", "shutdown_by", "standbys", "standing", "topology", "wanted_tags",
+        "actives", "configured", "description", "endpoint_epoch", "entries", "failed_epoch", "readers", "reads", "remembered_ms",
+        "required", "restless", "shown", "shutdown_by", "standbys", "standing", "strays", "topology", "wanted_tags", "withheld_epoch",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -148,6 +156,8 @@ class Group(ReconcilingGroup[Member, Target]):
         self.standing: dict[Task, set[str]] = {}
         self.endpoint_epoch = 0
         self.shown: Configured | None = None
+        self.failed_epoch = self.withheld_epoch = 0
+        self.strays: dict[str, tuple[Sums, Sums]] = {}
         self.shutdown_by: str | None = None
         self.remembered_ms = 0
         self.offsets = CommittedOffsets()
@@ -185,12 +195,66 @@ class Group(ReconcilingGroup[Member, Target]):
     def configure(
         self, topology: Topology, required: frozenset[str], topics: Mapping[str, tuple[bytes, int]], configured: Configured
     ) -> None:
-        """Set the topology, the topics that it uses as they are now, and what follows from both."""
+        """Set the topology, the topics that it uses, and what follows from both."""
         if topology is not self.topology:
             self.reads = {each: tuple(java_order(names, java_hash)) for each, names in source_topics_of(topology).items()}
             self.readers = {name: each for each, names in self.reads.items() for name in names}
-        self.topology, self.required, self.topics, self.configured, self.stale = topology, required, dict(topics), configured, False
+        if topics is not self.topics:
+            self.topics, self.stale, self.failed_epoch = dict(topics), False, 0
+        self.topology, self.required, self.configured = topology, required, configured
         self.epoch += 1
+
+    def bump(self) -> None:
+        """Raise the group epoch, because a new target assignment is needed. As long as the group epoch is below the one that a failed
+        heartbeat would have written, Kafka looks up the topics again (StreamsGroup.hasMetadataExpired)."""
+        super().bump()
+        if self.generation == self.failed_epoch:
+            self.stale = False
+
+    def report(self, member_id: str, offsets: Sums | None, end_offsets: Sums | None) -> None:
+        """Store what a heartbeat reports. Kafka stores it by member id before it fails, also for an id that is no member."""
+        member = self.members.get(member_id)
+        if member is not None:
+            member.offsets = member.offsets if offsets is None else offsets
+            member.end_offsets = member.end_offsets if end_offsets is None else end_offsets
+        elif offsets is not None or end_offsets is not None:
+            before = self.strays.pop(member_id, ({}, {}))
+            self.strays[member_id] = (before[0] if offsets is None else offsets, before[1] if end_offsets is None else end_offsets)
+            if len(self.strays) > MOST_STRAYS:
+                del self.strays[next(iter(self.strays))]
+
+    def note_failure(self, calls: bool, computes: bool, withholds: bool) -> None:
+        """Note a heartbeat that failed after Kafka had changed what it has in memory. `calls`: it would have raised the group epoch.
+        `computes`: it has computed targets without tasks, which since Kafka 4.4 (`withholds`) are kept under the number of their epoch
+        (StreamsGroup.refinedAssignment)."""
+        epoch = self.generation + calls
+        if calls:
+            self.failed_epoch, self.stale = epoch, True
+        if computes and withholds:
+            self.withheld_epoch = epoch
+        else:
+            self.forget_withheld()
+        self.entries.clear()
+        self.epoch += 1
+
+    def forget_withheld(self) -> None:
+        """Forget an epoch without tasks that is not the assignment epoch, because Kafka keeps the targets of one epoch only."""
+        if self.withheld_epoch != self.assignment_epoch:
+            self.withheld_epoch = 0
+
+    def target_of(self, member: Member) -> Target:
+        """Return the tasks that the member's next step leads to."""
+        return NO_TARGET if self.withheld_epoch == self.assignment_epoch else self.targets.get(member.member_id, NO_TARGET)
+
+    def keep_targets(self) -> None:
+        """Let the targets be those of the present group epoch. No member has reached them yet."""
+        self.assignment_epoch = self.generation
+        self.restless.update(self.members)
+
+    def lacks(self, member: Member) -> bool:
+        """True if the member has other tasks than its target has, because they were withheld."""
+        target, has = self.targets.get(member.member_id, NO_TARGET), member.assigned
+        return target.active != has.active.keys() or target.standby != has.standby
 
     def adjust(self, standbys: int, tags: tuple[str, ...]) -> None:
         """Note the settings with which the last heartbeat was handled."""

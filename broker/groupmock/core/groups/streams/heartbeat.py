@@ -29,6 +29,7 @@ from .beat import Beat, sender
 from .group import Group, Member
 from .membership import DELAY, Admitted
 from .readiness import Prospect
+from .states import State
 
 if TYPE_CHECKING:
     from ..configs import GroupConfigs
@@ -117,16 +118,23 @@ def answer(
 ) -> None:
     """Answer a heartbeat with epoch 0 or more, sent by the member `known` or by a new member. If a target is computed, which may take long,
     the answer comes after it."""
-    begins = not group.members
+    if not group.members:
+        start_delay(turn, group.group_id, terms)
+    rests = group.state == State.STABLE
     admitted = membership.admit(turn, group, beat, known)
     why = admitted.calls_for or _called_for(group, terms, prospect)
+    withheld = why is None and rests and group.lacks(admitted.member)
+    if why is None and rests:
+        group.withheld_epoch = 0
+    if withheld:
+        why = causes.tasks_withheld(admitted.member.member_id)
     if prospect.is_new:
         group.configure(prospect.topology, prospect.required, prospect.topics, prospect.configured)
     group.adjust(terms.standbys, terms.tags)
     if why is not None:
         group.bump()
-    if begins and terms.initial_delay_ms > 0 and (DELAY, group.group_id) not in turn.timers:
-        turn.timers.set((DELAY, group.group_id), turn.after(terms.initial_delay_ms))
+    if withheld:
+        group.keep_targets()
     if beat.shuts_down and not made:
         group.shut_down(admitted.member.member_id)
     moment = Moment(version, group, terms, beat, admitted, made, converted, why is not None, uncreatable)
@@ -143,6 +151,19 @@ def answer(
         turn.reply(ticket, *_answered(turn, moment, why or causes.TARGET_COMPUTED))
 
     turn.begin(computing, group)
+
+
+def start_delay(turn: Turn, group_id: str, terms: Terms) -> None:
+    """Start the initial rebalance delay of a group without members, unless it runs (ST-120)."""
+    if terms.initial_delay_ms > 0 and (DELAY, group_id) not in turn.timers:
+        turn.timers.set((DELAY, group_id), turn.after(terms.initial_delay_ms))
+
+
+def note_failure(turn: Turn, group: Group, terms: Terms, beat: Beat, known: Member | None, prospect: Prospect) -> None:
+    """Note in the group that the heartbeat failed when its table of endpoints was built, after Kafka had computed a target (ST-137)."""
+    calls = membership.calls(turn, group, beat, known) or _called_for(group, terms, prospect) is not None
+    computes = group.generation + calls > group.assignment_epoch and delay_of(turn, group, terms) is None
+    group.note_failure(calls, computes, not turn.quirks.streams_fields_not_served)
 
 
 def _called_for(group: Group, terms: Terms, prospect: Prospect) -> Why | None:
@@ -166,8 +187,9 @@ def delay_of(turn: Turn, group: Group, terms: Terms) -> str | None:
 
 
 def end_delay(turn: Turn, group: Group) -> None:
-    """Compute the target at the end of the initial rebalance delay, without a heartbeat (ST-121)."""
-    if group.generation == group.assignment_epoch:
+    """Compute the target at the end of the initial rebalance delay, without a heartbeat (ST-121). Kafka computes none unless a heartbeat
+    has configured the topology, which the one that made the group has not, as far as Kafka remembers."""
+    if group.generation == group.assignment_epoch or group.shown is None or not group.members:
         return
 
     def computing(turn: Turn) -> Steps[None]:
@@ -180,6 +202,7 @@ def end_delay(turn: Turn, group: Group) -> None:
 def _answered(turn: Turn, moment: Moment, why: Why | None) -> tuple[StreamsGroupHeartbeatResponse, Lease | None]:
     group, beat, terms, admitted = moment.group, moment.beat, moment.terms, moment.admitted
     member = admitted.member
+    group.forget_withheld()
     changed = membership.advance(turn, group, member, beat.owned)
     if admitted.recorded and not changed:
         group.note_again(member)
@@ -225,6 +248,8 @@ def _lease(turn: Turn, group: Group, beat: Beat, member: Member) -> Lease | None
     identical heartbeat would change nothing. Any change ends the lease."""
     pending = group.generation != group.assignment_epoch or group.stale or beat.epoch != member.epoch
     if pending or group.shown is not group.configured or not group.at_rest(member):
+        return None
+    if group.withheld_epoch or group.lacks(member):
         return None
     until = descriptions.asks_until(turn, group)
     return Lease(group, member, group.epoch) if until is None else Lease(group, member, group.epoch, until)

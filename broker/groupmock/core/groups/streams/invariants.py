@@ -66,7 +66,7 @@ INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
     "the state is that of the members": lambda group: group.state == State.DEAD or group.state == group.present(),
     "members have a topology": lambda group: not group.members or group.topology is not None,
     "topics are taken down as they are, unless one is to be looked at again": lambda group: (
-        group.stale or group.topology is None or group.topics == group.as_they_are(group.required)
+        group.stale or group.failed_epoch > 0 or group.topology is None or group.topics == group.as_they_are(group.required)
     ),
 }
 """Maps the name of each invariant to the function that checks it."""

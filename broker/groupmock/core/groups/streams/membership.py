@@ -35,6 +35,17 @@ class Admitted(NamedTuple):
     endpoint_before: Endpoint | None
 
 
+def calls(turn: Turn, group: Group, beat: Beat, known: Member | None) -> bool:
+    """True if the heartbeat would call for a new target, because its member is new or because of what changes in its record."""
+    holder = None if beat.group_instance_id is None else group.static_members.get(beat.group_instance_id)
+    record = known or (None if holder is None else group.members[holder])
+    if record is None:
+        return True
+    changed = msgspec.structs.replace(record)
+    _fill(changed, beat, turn.quirks.streams_endpoints_follow_tasks)
+    return _calls(beat, _recorded(record), _recorded(changed))
+
+
 def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> Admitted:
     """Return the member that sent the heartbeat: `known`, or else a new member. That may be a static member that was away and is back,
     with any member id (ST-114)."""
@@ -50,6 +61,7 @@ def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> Admitte
         endpoint = _update(turn, group, member, beat)
         return Admitted(member, True, away, _cause(turn, group, beat, member, before), True, endpoint)
     member = Member(beat.member_id, beat.group_instance_id, beat.client_id, beat.client_host)
+    member.offsets, member.end_offsets = group.strays.pop(beat.member_id, ({}, {}))
     group.put(member)
     endpoint = _update(turn, group, member, beat)
     why = causes.member_joined(member.member_id)
@@ -60,7 +72,8 @@ def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> Admitte
 def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> Member:
     """Return the static member that came back, with the tasks and the target of its former process. Its epoch starts from 0."""
     timing.stop(turn, group, old.member_id)
-    anew = {"epoch": JOINING, "previous_epoch": -1, "session": no_session(), "offsets": {}, "end_offsets": {}}
+    offsets, end_offsets = group.strays.pop(beat.member_id, ({}, {}))
+    anew = {"epoch": JOINING, "previous_epoch": -1, "session": no_session(), "offsets": offsets, "end_offsets": end_offsets}
     new = msgspec.structs.replace(old, member_id=beat.member_id, **anew)
     group.replace(old, new)
     why = causes.instance_replaced(str(old.group_instance_id), new.member_id, old.member_id)
@@ -71,13 +84,16 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> Member:
 def _cause(turn: Turn, group: Group, beat: Beat, member: Member, before: tuple[object, ...]) -> Why | None:
     """Return the cause of a new target if something of the member's record has changed that calls for one. If the heartbeat has an
     instance id, that is less (ST-33, ST-116)."""
-    now = _recorded(member)
-    counted = len(now) if beat.group_instance_id is None else COUNTED_OF_STATIC
-    if now[:counted] == before[:counted]:
+    if not _calls(beat, before, _recorded(member)):
         return None
     why = causes.record_changed(member.member_id)
     turn.member_changed(group, member.member_id, "updated", why, member)
     return why
+
+
+def _calls(beat: Beat, before: tuple[object, ...], now: tuple[object, ...]) -> bool:
+    counted = len(now) if beat.group_instance_id is None else COUNTED_OF_STATIC
+    return now[:counted] != before[:counted]
 
 
 COUNTED_OF_STATIC: Final = 4
@@ -93,11 +109,21 @@ def _recorded(member: Member) -> tuple[object, ...]:
 
 
 def _update(turn: Turn, group: Group, member: Member, beat: Beat) -> Endpoint | None:
-    """Update the stored fields of a member, and return the endpoint that it had. A join without an endpoint removes it since Kafka 4.4."""
-    kept = turn.quirks.streams_endpoints_follow_tasks
+    """Update the stored fields of a member, and return the endpoint that it had."""
     before, endpoint = _recorded(member), member.endpoint
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
         group.name_instance(member, beat.group_instance_id)
+    _fill(member, beat, turn.quirks.streams_endpoints_follow_tasks)
+    group.report(member.member_id, beat.offsets, beat.end_offsets)
+    if _recorded(member) != before:
+        # The core has to see the group's next heartbeats, because a heartbeat that a connection repeats on its own would change the fields
+        # back.
+        group.end_leases()
+    return endpoint
+
+
+def _fill(member: Member, beat: Beat, kept: bool) -> None:
+    """Update the fields of a member's record. `kept`: a join without an endpoint does not remove it, as before Kafka 4.4."""
     member.client_id, member.client_host = beat.client_id, beat.client_host
     if beat.process_id is not None:
         member.process_id = beat.process_id
@@ -111,15 +137,6 @@ def _update(turn: Turn, group: Group, member: Member, beat: Beat) -> Endpoint | 
         member.endpoint = beat.endpoint
     if beat.rebalance_timeout_ms != -1:
         member.rebalance_timeout_ms = beat.rebalance_timeout_ms
-    if beat.offsets is not None:
-        member.offsets = beat.offsets
-    if beat.end_offsets is not None:
-        member.end_offsets = beat.end_offsets
-    if _recorded(member) != before:
-        # The core has to see the group's next heartbeats, because a heartbeat that a connection repeats on its own would change the fields
-        # back.
-        group.end_leases()
-    return endpoint
 
 
 def advance(turn: Turn, group: Group, member: Member, owned: Owned | None) -> bool:

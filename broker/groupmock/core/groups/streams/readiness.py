@@ -33,7 +33,8 @@ MOST_NAMED: Final = 3
 
 
 class Prospect(NamedTuple):
-    """The topology of a group with the topics as they are now. `is_new` is true unless the group has all of this already."""
+    """The topology of a group with the topics as they are now, or as they were if the group has no reason to look. `is_new` is true unless
+    the group has all of this already."""
 
     topology: Topology
     required: frozenset[str]
@@ -52,12 +53,13 @@ def examine(group: Group | None, topics: Topics, sent: Topology | None) -> Prosp
         raise Refused(error_codes.INVALID_REQUEST, "Topology updates are not supported yet.")
     topology = own if own is not None else sent
     assert topology is not None, "a member that joins sends a topology, and others are in groups that have one"
-    if group is not None and group.configured is not None and not group.stale:
-        return Prospect(topology, group.required, group.topics, group.configured, is_new=False)
+    configured = None if group is None else group.shown or group.configured
+    if group is not None and configured is not None and not group.stale:
+        return Prospect(topology, group.required, group.topics, configured, is_new=configured is not group.configured)
     required = required_topics(topology)
     found = {name: (topic.topic_id, len(topic.partitions)) for name in required if (topic := topics.get(name)) is not None}
-    if group is not None and group.configured is not None and found == group.topics:
-        return Prospect(topology, required, found, group.configured, is_new=True)
+    if group is not None and configured is not None and found == group.topics:
+        return Prospect(topology, required, found, configured, is_new=True)
     return Prospect(topology, required, found, configure(topology, found), is_new=True)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..consumer.states import AWAY, Progress
-from .group import NO_TARGET, NOTHING, Group, Member, Target, Tasks
+from .group import NOTHING, Group, Member, Target, Tasks
 
 if TYPE_CHECKING:
     from .beat import Owned
@@ -40,7 +40,7 @@ class _Step:
 
     def __init__(self, group: Group, member: Member, converts: bool) -> None:
         self._group, self._member, self._converts = group, member, converts
-        self._target: Target = group.targets.get(member.member_id, NO_TARGET)
+        self._target: Target = group.target_of(member)
 
     def take(self, owned: Owned | None) -> bool:
         group, member, target, has = self._group, self._member, self._target, self._member.assigned
@@ -85,7 +85,7 @@ class _Step:
 
 def missing(group: Group, member: Member) -> list[Task]:
     """Return the tasks of the member's target that it was not assigned yet, because other members or processes hold them."""
-    target, has = group.targets.get(member.member_id, NO_TARGET), member.assigned
+    target, has = group.target_of(member), member.assigned
     return sorted({*(target.active - has.active.keys()), *(task for task in target.standby if task not in has.standby)})
 
 

@@ -23,7 +23,7 @@ NO_SUMS: Final[Sums] = {}
 def compute(turn: Turn, group: Group, heard: Member | None) -> Steps[None]:
     """Compute the target for the present group epoch. `heard` is the member of the heartbeat that computes, or None if a timer does.
     Without a topology that is ready nobody has tasks (ST-60)."""
-    configured = group.configured
+    configured = group.shown or group.configured
     if configured is None or configured.status is not None:
         group.assign(dict.fromkeys(group.members, NO_TARGET), turn.now, NAME)
         return

@@ -102,7 +102,7 @@ class StreamsGroup(Group):
     def topic_changed(self, turn: Turn, topic: str) -> None:
         """Let the next heartbeat check the topology again if it uses the topic."""
         if topic in self.required:
-            self.stale = True
+            self.stale, self.failed_epoch = True, 0
             self.end_leases()
 
     @property
