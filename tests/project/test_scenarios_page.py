@@ -26,6 +26,12 @@ def test_the_page_has_the_parts_that_there_is_data_for(tmp_path: Path) -> None:
     text = page.page(tmp_path)
     assert "## Kafka Streams, virtual" in text
     assert "|  | Streams, classic<br>scripted | Streams, KIP-1071<br>scripted |" in text
+    stock = [one(protocol=protocol, client="kafka-streams") for protocol in ("kip-1071", "streams-classic")]
+    (tmp_path / page.LIVE).write_bytes(to_json(results(one(agreed=True), *stock)))
+    text = page.page(tmp_path)
+    assert "## Kafka Streams, live" in text and "Kafka Streams: 4 instances, session 10000 ms" in text
+    assert "|  | Streams, classic<br>kafka-streams | Streams, KIP-1071<br>kafka-streams |" in text
+    assert "kafka-streams" not in page.twins_table(tmp_path)
 
 
 def test_the_page_names_what_was_not_as_it_should_be(tmp_path: Path) -> None:

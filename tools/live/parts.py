@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from groupmock_clients.scenarios.catalogue import JAVA_CLIENTS
 from groupmock_clients.scenarios.catalogue import LIVE as LIVE_PROTOCOLS
 from tools.oracle import ORACLE
 from tools.runs import ROOT, TESTS_RAN, Ended, ended, outcomes_of
@@ -137,11 +138,12 @@ def _demo_under(version: str) -> ShellCommand:
 
 def _scenarios() -> ShellCommand:
     """Return the command that plays every scenario with every stock client at small sizes, and compares the counts with the virtual
-    runs. Kafka Connect takes part if Java is available."""
-    names = {each.name for each in LIVE_PROTOCOLS} - ({"connect"} if without("java", "mvn") else set())
+    runs. Kafka Connect and Kafka Streams take part if Java is available."""
+    java = without("java", "javac", "mvn") and JAVA_CLIENTS
+    names = {each.name for each in LIVE_PROTOCOLS if each.client not in java}
     words = [word for name in sorted(names) for word in ("--protocol", name)]
     table = [sys.executable, "-m", "groupmock", "scenario", "table", "--live", "--agree", *words, *SMALL]
-    return ShellCommand("scenario-table", "scenarios against their virtual twins", table)
+    return ShellCommand("scenario-table", "scenarios against their virtual twins", table, limit_s=3600)
 
 
 def parts() -> list[Part]:

@@ -66,9 +66,9 @@ task for each task. Each instance has one thread, and one that comes back has it
 partitions. By the streams protocol (KIP-1071: `group.protocol=streams`) the broker lets tasks stay where they are, and an instance that is
 closed leaves at once. By the classic protocol the leader gives the tasks to the instances in turn, whoever had them, as long as every
 instance counts as caught up (`acceptable.recovery.lag`, 10,000 records), and a closed instance remains in the group until its session ends.
-A topology in use cannot change, nor can the number of its tasks: these scenarios are not played. Four stock instances of Kafka Streams
-4.4.0 on groupmock moved as many tasks: 18 by the classic and 6 by the streams protocol when one was killed and came back after its session,
-9 and 3 when one was closed.
+A topology in use cannot change, nor can the number of its tasks: these scenarios are not played. Stock instances of Kafka Streams 4.4.0 on
+groupmock (`--live`) move as many tasks as the scripted ones, and so do stock instances on Apache Kafka 4.4.0
+(`tests/live/kafka/test_streams_scenarios_on_kafka.py`).
 """.strip()
 
 
@@ -80,17 +80,23 @@ def page(folder: Path) -> str:
     """Return the page made from the results of scenarios in the files of this folder. Parts without a file are left out, and virtual
     results if there are live ones."""
     parts = [NOTICE, "# Scenarios: the Characteristics, measured", ABOUT, *_scenarios()]
-    live, virtual, large = (_results(folder / name) for name in (LIVE, VIRTUAL, LARGE))
+    every, virtual, large = (_results(folder / name) for name in (LIVE, VIRTUAL, LARGE))
+    live = None if every is None else _without_streams(every)
     if live is not None:
         parts += ["## Live", sizes(live), _lines(characteristics(live)), READING, "With twins:", _lines(characteristics(live, TWINS))]
-        parts += ["## Live and virtual", *_agreement(live)]
-    if virtual is not None and (streams := _of_streams(virtual)).results:
-        parts += ["## Kafka Streams, virtual", sizes(streams), _lines(characteristics(streams)), STREAMS_READING]
+    if every is not None:
+        parts += ["## Live and virtual", *_agreement(every)]
+    both = [(title, _of_streams(found)) for title, found in (("live", every), ("virtual", virtual)) if found is not None]
+    for title, streams in both:
+        if streams.results:
+            parts += [f"## Kafka Streams, {title}", sizes(streams), _lines(characteristics(streams))]
+    if any(streams.results for _, streams in both):
+        parts.append(STREAMS_READING)
     parts += ["## The figures", _measured()]
     if large is not None:
         parts += ["## A large group, virtual", sizes(large), _lines(characteristics(large))]
-    if live is not None:
-        parts += ["## Everything, live", _lines(everything(live))]
+    if every is not None:
+        parts += ["## Everything, live", _lines(everything(every))]
     elif virtual is not None:
         parts += ["## Everything, virtual", sizes(virtual), _lines(everything(virtual))]
     return "\n\n".join(parts) + "\n"
@@ -99,9 +105,10 @@ def page(folder: Path) -> str:
 def twins_table(folder: Path) -> str:
     """Return README's block: the live table, else the virtual one. For the designs it shows twins, because the document has members
     deliver during a round."""
-    results = _results(folder / LIVE) or _results(folder / VIRTUAL)
-    if results is None:
+    found = _results(folder / LIVE) or _results(folder / VIRTUAL)
+    if found is None:
         raise FileNotFoundError(f"neither {LIVE} nor {VIRTUAL} is in {folder}: `make scenarios` makes them")
+    results = _without_streams(found)
     return _lines(
         [
             *characteristics(results, TWINS),
@@ -116,7 +123,11 @@ def _results(file: Path) -> ScenarioResults | None:
 
 
 def _of_streams(found: ScenarioResults) -> ScenarioResults:
-    return replace(found, results=[each for each in found.results if each.protocol in (STREAMS, STREAMS_CLASSIC)])
+    return replace(found, libraries={}, results=[each for each in found.results if each.protocol in (STREAMS, STREAMS_CLASSIC)])
+
+
+def _without_streams(found: ScenarioResults) -> ScenarioResults:
+    return replace(found, results=[each for each in found.results if each.protocol not in (STREAMS, STREAMS_CLASSIC)])
 
 
 def _scenarios() -> Iterator[str]:

@@ -110,6 +110,10 @@ _NOT_MIXED: Final = "members of both protocols are not measured"
 _NOT_STREAMS: Final = "an instance of Kafka Streams has no other assignor"
 _ONE: Final = (Speaks.BOTH,)
 
+KAFKA_STREAMS: Final = "kafka-streams"
+JAVA_CLIENTS: Final = (KAFKA_STREAMS, "connect")
+"""The clients that are Java programs."""
+
 LIVE: Final = (
     Protocol("range", "aiokafka", (), _NOT_RANGE),
     Protocol("range", "kafka-python", (), _NOT_RANGE),
@@ -126,6 +130,8 @@ LIVE: Final = (
         )
     ),
     Protocol(BY_BROKER, "confluent-kafka", (), _NOT_MIXED),
+    Protocol(STREAMS_CLASSIC, KAFKA_STREAMS, (), _NOT_STREAMS),
+    Protocol(STREAMS, KAFKA_STREAMS, (), _NOT_STREAMS),
     Protocol("connect", "connect", (), "only process deaths are measured"),
 )
 
@@ -174,8 +180,13 @@ def virtual_twin(protocol: Protocol) -> Protocol:
 
 
 def fitting(sizes: Sizes, protocol: Protocol) -> Sizes:
-    """Return the sizes to use with a protocol. Kafka Connect gets longer times, because Java on a busy machine is slow, and at most
-    three workers."""
+    """Return the sizes to use with a protocol. Kafka Connect and Kafka Streams get longer times, because Java on a busy machine is slow,
+    and at most three workers or four instances."""
+    if protocol.client == KAFKA_STREAMS:
+        return replace(
+            sizes, members=min(sizes.members, 4), change=1, session_ms=max(sizes.session_ms, 10_000),
+            heartbeat_ms=max(sizes.heartbeat_ms, 500),
+        )  # fmt: skip
     if protocol.name != "connect":
         return sizes
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from .catalogue import PROCESS_DEATH, ROLLING_BOUNCE, SCALE, SCENARIOS, TOUR, WORDS, fitting
+from .catalogue import KAFKA_STREAMS, PROCESS_DEATH, ROLLING_BOUNCE, SCALE, SCENARIOS, TOUR, WORDS, fitting
 from .play import Protocol, Sizes
 from .results import ScenarioResult, ScenarioResults
 
@@ -42,7 +42,8 @@ COLUMNS: Final = {
 """Maps a field of Figures to the head of its column. Times without a unit are partition-seconds."""
 
 
-CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted", "confluent-kafka")
+JAVA_TITLES: Final = {"connect": "Kafka Connect: {:g} workers", KAFKA_STREAMS: "Kafka Streams: {:g} instances"}
+CLIENTS: Final = ("aiokafka", "kafka-python", "connect", KAFKA_STREAMS, "scripted", "confluent-kafka")
 
 
 def characteristics(results: ScenarioResults, clients: Sequence[str] = CLIENTS) -> list[str]:
@@ -114,7 +115,7 @@ def _figures(result: ScenarioResult) -> Iterator[str]:
 
 
 def sizes(results: ScenarioResults) -> str:
-    """Describe the conditions of the measurement in a sentence. Kafka Connect, which has its own (catalogue.fitting), gets another one."""
+    """Describe the conditions of the measurement in a sentence. Java programs have their own (catalogue.fitting) and get another one."""
     of = ", ".join(f"{name} {number}" for name, number in results.libraries.items())
     size = results.sizes
     text = (
@@ -123,9 +124,10 @@ def sizes(results: ScenarioResults) -> str:
         f"{_times(size)}; Design III moves {size['max_moves']:g} at a time, every {size['move_interval_ms']:g} ms; "
         f"scaled by {size['change']:g}; seed {size['seed']:g}."
     )
-    if any(each.protocol == "connect" for each in results.results):
-        own = fitting(Sizes(**{name: int(value) for name, value in size.items()}), Protocol("connect", "connect")).as_fields()
-        text += f" Kafka Connect: {own['members']:g} workers, {_times(own)}."
+    for client, title in JAVA_TITLES.items():
+        if any(each.client == client for each in results.results):
+            own = fitting(Sizes(**{name: int(value) for name, value in size.items()}), Protocol(client, client)).as_fields()
+            text += f" {title.format(own['members'])}, {_times(own)}."
     return text
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from groupmock_clients.scenarios import live
 from groupmock_clients.scenarios.agree import compared
-from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, protocols, scenario
+from groupmock_clients.scenarios.catalogue import JAVA_CLIENTS, LIVE, SCENARIOS, protocols, scenario
 from groupmock_clients.scenarios.live import stage as live_stage
 from groupmock_clients.scenarios.live.forked_members import close_all
 from groupmock_clients.scenarios.live.member_spec import MemberSpec
@@ -73,9 +73,9 @@ def test_nothing_is_broken_and_the_virtual_clock_tells_the_same(
 
 
 def test_every_scenario_and_every_protocol_is_played_here() -> None:
-    """Kafka Connect is the only exception, because it needs Java."""
+    """Kafka Connect and Kafka Streams are the only exceptions, because they need Java."""
     assert PLAYED.keys() == {each.name for each in SCENARIOS}
-    assert {named for _, named in RUNS} == {str(each) for each in LIVE if each.name != "connect"}
+    assert {named for _, named in RUNS} == {str(each) for each in LIVE if each.client not in JAVA_CLIENTS}
 
 
 def test_a_member_that_ends_by_itself_is_told_with_what_it_logged(tmp_path: Path) -> None:

@@ -38,3 +38,5 @@ def test_kafka_connect_has_sizes_of_its_own() -> None:
     assert "Kafka Connect" not in table.sizes(results(one()))
     text = table.sizes(results(one(), one("death-in-time", "connect", "connect")))
     assert text.endswith("seed 1. Kafka Connect: 3 workers, session 6000 ms, heartbeats every 500 ms, delay 25000 ms.")
+    text = table.sizes(results(one("death-in-time", "kip-1071", "kafka-streams")))
+    assert text.endswith("seed 1. Kafka Streams: 4 instances, session 10000 ms, heartbeats every 500 ms, delay 8000 ms.")

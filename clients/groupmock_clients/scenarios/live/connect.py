@@ -6,11 +6,9 @@ a consumer group of their own, which is not measured, and which a worker's death
 
 from __future__ import annotations
 
-import fcntl
 import json
 import signal
 import socket
-import subprocess
 import threading
 import time
 import urllib.error
@@ -24,56 +22,34 @@ from groupmock_codec.group_states import STABLE
 
 from ..play import GROUP, TOPIC, Missed, Protocol, Sizes, Speaks, Unsupported
 from .jars import connect_libraries
-from .stage import LOOK_S, LiveStage
+from .java import STARTING_S, JavaProcess, JavaStage, written
+from .stage import LOOK_S
 
 SINK: Final = "sink"
 SINK_GROUP: Final = f"connect-{SINK}"
 LEAVING_S: Final = 60.0
-STARTING_S: Final = 120.0
-TAIL: Final = 1500
-FLAGS: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 STRINGS: Final = "org.apache.kafka.connect.storage.StringConverter"
 
 
-class Worker:
-    """A process of ConnectDistributed, whose client id is the member's name. It has the stage's interface `Process`."""
+class Worker(JavaProcess):
+    """A process of ConnectDistributed, whose client id is the member's name."""
 
     def __init__(self, member: str, settings: dict[str, str], folder: Path, libraries: Path) -> None:
-        self.member = member
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
-        self._log = folder / f"{member}.log"
         properties = {**settings, "client.id": member, "listeners": f"http://{self.address}", "rest.advertised.host.name": "127.0.0.1"}
-        file = folder / f"{member}.properties"
-        file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-        command = ["java", *FLAGS, "-cp", f"{libraries}/*", "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
-        with self._log.open("ab") as sink:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
-
-    def check(self) -> None:
-        """Raise Missed if the process has ended by itself."""
-        if self._process.poll() is not None:
-            raise Missed(f"worker {self.member} ended by itself with status {self._process.returncode}:\n{self.tail()}")
-
-    def tail(self) -> str:
-        return self._log.read_text(errors="replace")[-TAIL:]
+        file = written(folder / f"{member}.properties", properties)
+        words = ["org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
+        super().__init__(member, folder / f"{member}.log", f"{libraries}/*", words)
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """Raises Unsupported, because a worker has no topics."""
         raise Unsupported("a Connect worker does not subscribe")
 
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
     def leave(self) -> None:
         """Send SIGTERM, so that the worker stops its tasks, which commit, and leaves. Raises Missed if it does not end."""
         self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(LEAVING_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise Missed(f"worker {self.member} did not stop within {LEAVING_S:g} s:\n{self.tail()}") from None
+        self._over(LEAVING_S)
 
     def put(self, path: str, body: object) -> bool:
         """Make one REST call to the worker. Returns False while the worker does not answer."""
@@ -87,19 +63,14 @@ class Worker:
             return False
 
 
-class ConnectStage(LiveStage):
+class ConnectStage(JavaStage):
     """The live stage of Kafka Connect's workers. Raises Unsupported without Java and Maven."""
 
     def __init__(self, sizes: Sizes, protocol: Protocol, broker: Broker, journal: Path, folder: Path) -> None:
-        self._libraries = connect_libraries()
-        self._turn = self._libraries.with_suffix(".turn").open("w")
-        # Only one run plays at a time, because each needs three Java virtual machines, which are enough for a machine.
-        fcntl.flock(self._turn, fcntl.LOCK_EX)
         self._written = folder / "written.txt"
         self._written.touch()
         self._made = False
-        super().__init__(sizes, protocol, broker, journal, folder)
-        self._patience += STARTING_S
+        super().__init__(sizes, protocol, broker, journal, folder, connect_libraries())
         self._ended = threading.Event()
         self._reading = threading.Thread(target=self._read, name="sink", daemon=True)
         self._reading.start()
@@ -108,7 +79,6 @@ class ConnectStage(LiveStage):
         super().close()
         self._ended.set()
         self._reading.join()
-        self._turn.close()
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
         """Start a new worker process, with the member's name as its client id. The very first one creates the connector too."""

@@ -9,12 +9,20 @@ from typing import Final
 
 from groupmock.journal.follow import Follower
 from groupmock.rounds import Rebalances
-from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
+from groupmock_codec.api_keys import (
+    CONSUMER_GROUP_HEARTBEAT,
+    FETCH,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    STREAMS_GROUP_HEARTBEAT,
+    SYNC_GROUP,
+)
 
 from ..play import Row
 
 EVERY_S: Final = 0.05
-GROUP_APIS: Final = frozenset({JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT})
+GROUP_APIS: Final = frozenset({JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT})
 
 
 class JournalThread:

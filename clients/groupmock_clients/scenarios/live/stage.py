@@ -18,7 +18,7 @@ from groupmock.rounds import Generation, GroupFold, name_of
 from groupmock_codec.group_states import EMPTY, STABLE
 
 from ..names import run_name
-from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
+from ..play import GROUP, PRODUCER, STREAMS, STREAMS_CLASSIC, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .journal_thread import JournalThread
 from .process import MemberProcess
 from .producer import Producer
@@ -54,6 +54,10 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
             "group.min.session.timeout.ms": min(sizes.session_ms, 6000),
             "group.consumer.session.timeout.ms": sizes.session_ms,
             "group.consumer.heartbeat.interval.ms": sizes.heartbeat_ms,
+            "group.streams.session.timeout.ms": sizes.session_ms,
+            "group.streams.heartbeat.interval.ms": sizes.heartbeat_ms,
+            "group.streams.initial.rebalance.delay.ms": sizes.initial_delay_ms,
+            "group.streams.num.standby.replicas": 1,
         }
         with Broker(seed=sizes.seed, run=run_name(sizes, journal), journal=str(file), settings=settings) as broker:
             stage = made(sizes, protocol, broker, file, Path(folder))
@@ -65,9 +69,13 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
 
 def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, Path], LiveStage]:
     if protocol.name == "connect":
-        from .connect import ConnectStage  # This import comes late, because connect.py imports this module.
+        from .connect import ConnectStage  # This import comes late, as the next one does, because these modules import this one.
 
         return ConnectStage
+    if protocol.name in (STREAMS, STREAMS_CLASSIC):
+        from .streams import StreamsStage
+
+        return StreamsStage
     for client in (protocol.client, *dict(protocol.others).values()):
         module = LIBRARY[client].module
         if find_spec(module) is None:
@@ -129,12 +137,12 @@ class LiveStage:
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
         """Start the process of a member. The very first one is waited for, so that it leads however busy the machine is."""
         self._topics = topics
-        first = not self._journal.group.members and not self._living
+        first = not self._joined() and not self._living
         process = self._process(member, speaks, topics)
         self.tell(member, "started", {})
         self._living[member] = process
         if first:
-            self._until(f"{member} in the group", lambda: bool(self._journal.group.members))
+            self._until(f"{member} in the group", self._joined)
 
     def _process(self, member: str, speaks: Speaks, topics: Sequence[str]) -> Process:
         spec = spec_for(member, self.broker.bootstrap, self.sizes, self.protocol, speaks, topics)
@@ -184,7 +192,7 @@ class LiveStage:
         def settled() -> bool:
             seen = self._journal.group
             newest = seen.generation.number if seen.generation is not None else -1
-            known = seen.since, newest, seen.last.number if seen.last is not None else 0
+            known = seen.since, newest, seen.last.number if seen.last is not None else 0, dict(self._holds)
             return self._stable(members) and self._everything_owned() and quiet.for_ms(known) >= calm_ms
 
         self._until(f"a settled group of {', '.join(sorted(members))}", settled)
@@ -215,6 +223,9 @@ class LiveStage:
         assert self._journal.group.generation is not None, "no leader was answered yet"
         return self._journal.group.generation
 
+    def _joined(self) -> bool:
+        return bool(self._journal.group.members)
+
     def _stable(self, members: frozenset[str]) -> bool:
         seen = self._journal.group
         return seen.state == STABLE and sorted(map(seen.processes.of, seen.members)) == sorted(members)
@@ -237,7 +248,7 @@ class LiveStage:
         return self._wanted() <= given and all(self._holds.get(seen.processes.of(member)) == each for member, each in seen.given.items())
 
     def _wanted(self) -> set[Partition]:
-        return {(topic, number) for topic in self._topics for number in range(self._journal.counts.get(topic, 0))}
+        return {place for place in self._producer.ends if place[0] in self._topics}
 
     def _all_delivered(self) -> bool:
         return all(self._delivered.get(place, 0) >= end for place, end in list(self._producer.ends.items()))
