@@ -101,7 +101,7 @@ def _play(sizes: Sizes, journal: Path) -> None:
     from groupmock.version import __version__
 
     from .catalogue import TOUR, TOUR_PROTOCOL
-    from .live.stage import open_stage
+    from .live.opening import open_stage
     from .play import GROUP, RUNNER, TOPIC, play
     from .tour_story import DISMISS, Tour
 

@@ -74,7 +74,7 @@ def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractConte
         from .virtual import open_stage
 
         return open_stage
-    from .live.stage import open_stage as open_live
+    from .live.opening import open_stage as open_live
 
     return open_live
 

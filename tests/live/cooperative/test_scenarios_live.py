@@ -13,6 +13,7 @@ import pytest
 from groupmock_clients.scenarios import live
 from groupmock_clients.scenarios.agree import compared
 from groupmock_clients.scenarios.catalogue import JAVA_CLIENTS, LIVE, SCENARIOS, protocols, scenario
+from groupmock_clients.scenarios.live import opening
 from groupmock_clients.scenarios.live import stage as live_stage
 from groupmock_clients.scenarios.live.forked_members import close_all
 from groupmock_clients.scenarios.live.member_spec import MemberSpec
@@ -135,6 +136,6 @@ def test_what_a_library_does_not_have_is_refused(protocol: Protocol, why: str) -
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_stage, "find_spec", lambda _: None)
+    monkeypatch.setattr(opening, "find_spec", lambda _: None)
     with pytest.raises(Unsupported, match="needs the Python package confluent_kafka"):
         live.open_stage(SIZES, protocols("live", "cooperative-sticky/confluent-kafka")[0]).__enter__()

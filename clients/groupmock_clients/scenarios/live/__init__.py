@@ -1,4 +1,5 @@
-"""The live stage: stock clients in a process each, over TCP to a groupmock broker (`stage`), and Kafka Connect's workers (`connect`)."""
+"""The live stage: stock clients in a process each, over TCP to a groupmock broker (`stage`), Kafka Connect's workers (`connect`), and
+instances of Kafka Streams (`streams`)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> AbstractContextManager[ScenarioStage]:
     """Open a stage for one run, and end all its processes when the block ends. Raises Unsupported if a library is not installed."""
-    # The stage module is imported on demand, because processes of members load this package and need no server.
-    from .stage import open_stage
+    # The module is imported on demand, because processes of members load this package and need no server.
+    from .opening import open_stage
 
     return open_stage(sizes, protocol, journal)

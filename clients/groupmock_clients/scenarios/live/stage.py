@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 from typing import Protocol as Interface
@@ -17,12 +14,11 @@ from groupmock import Broker
 from groupmock.rounds import Generation, GroupFold, name_of
 from groupmock_codec.group_states import EMPTY, STABLE
 
-from ..names import run_name
-from ..play import GROUP, PRODUCER, STREAMS, STREAMS_CLASSIC, Missed, Protocol, Row, Sizes, Speaks, Unsupported
+from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks
 from .journal_thread import JournalThread
 from .process import MemberProcess
 from .producer import Producer
-from .protocol_members import LIBRARY, spec_for
+from .protocol_members import spec_for
 
 PATIENCE_S: Final = 20.0
 CALM_HEARTBEATS: Final = 2.5
@@ -41,46 +37,6 @@ class Process(Interface):
     def subscribe(self, topics: Sequence[str]) -> None: ...
     def kill(self) -> None: ...
     def leave(self) -> None: ...
-
-
-@contextmanager
-def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> Iterator[LiveStage]:
-    """Open a stage for one run, and end everything when the block ends. Raises Unsupported if the client library is not installed."""
-    made = _stage_for(protocol)
-    with tempfile.TemporaryDirectory(prefix="groupmock-scenario-") as folder:
-        file = journal if journal is not None else Path(folder) / "journal.jsonl"
-        settings = {
-            "group.initial.rebalance.delay.ms": sizes.initial_delay_ms,
-            "group.min.session.timeout.ms": min(sizes.session_ms, 6000),
-            "group.consumer.session.timeout.ms": sizes.session_ms,
-            "group.consumer.heartbeat.interval.ms": sizes.heartbeat_ms,
-            "group.streams.session.timeout.ms": sizes.session_ms,
-            "group.streams.heartbeat.interval.ms": sizes.heartbeat_ms,
-            "group.streams.initial.rebalance.delay.ms": sizes.initial_delay_ms,
-            "group.streams.num.standby.replicas": 1,
-        }
-        with Broker(seed=sizes.seed, run=run_name(sizes, journal), journal=str(file), settings=settings) as broker:
-            stage = made(sizes, protocol, broker, file, Path(folder))
-            try:
-                yield stage
-            finally:
-                stage.close()
-
-
-def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, Path], LiveStage]:
-    if protocol.name == "connect":
-        from .connect import ConnectStage  # This import comes late, as the next one does, because these modules import this one.
-
-        return ConnectStage
-    if protocol.name in (STREAMS, STREAMS_CLASSIC):
-        from .streams import StreamsStage
-
-        return StreamsStage
-    for client in (protocol.client, *dict(protocol.others).values()):
-        module = LIBRARY[client].module
-        if find_spec(module) is None:
-            raise Unsupported(f"{protocol} needs the Python package {module}, which is not installed")
-    return LiveStage
 
 
 class LiveStage:
