@@ -120,17 +120,20 @@ class ConsumerGroup:
     def __init__(self, endpoint: tuple[str, int], name: str, topic: str, count: int) -> None:
         find_coordinator(endpoint, name)
         self.name, self.topic = name, topic
-        self.members = [ConsumerMember(SocketLink.to(endpoint), str(uuid.uuid4())) for _ in range(count)]
+        self.members = [self._member(SocketLink.to(endpoint)) for _ in range(count)]
         self.sent = 0
         self._due: list[tuple[float, int]] = []
 
     def settle(self, partitions: int, seconds: float) -> float:
-        """Join all members at once and return the seconds until they have settled: all partitions are held and all epochs are equal."""
+        """Join all members that have not joined at once, and return the seconds until all have settled: all partitions are held and all
+        epochs are equal."""
         began = time.monotonic()
+        self._due.clear()
         with selectors.DefaultSelector() as selector:
             for number, each in enumerate(self.members):
                 selector.register(each.link.sock, selectors.EVENT_READ, number)
-                self._send(number, self._joining(each))
+                if not each.waits:
+                    self._send(number, self._again(each) if each.epoch else self._joining(each))
             while not self.settled(partitions):
                 if time.monotonic() > began + seconds:
                     held = sum(each.partitions for each in self.members)
@@ -154,13 +157,16 @@ class ConsumerGroup:
         for key, _ in selector.select(LOOK_S):
             frame = self.members[key.data].link.receive()
             if frame is not None:
-                self._heard(key.data, Answer(frame))
+                self._heard(key.data, frame)
         now = time.monotonic()
         while self._due and self._due[0][0] <= now:
             _, number = heapq.heappop(self._due)
             each = self.members[number]
             if not each.waits:
                 self._send(number, self._again(each))
+
+    def _member(self, link: SocketLink) -> ConsumerMember:
+        return ConsumerMember(link, str(uuid.uuid4()))
 
     def _joining(self, member: ConsumerMember) -> bytes:
         return heartbeat(self.name, member.id, 0, [self.topic], [])
@@ -173,22 +179,28 @@ class ConsumerGroup:
         """Return the body of a heartbeat that reports the member's partitions."""
         return heartbeat(self.name, member.id, member.epoch, owned=member.owned)
 
-    def _heard(self, number: int, answer: Answer) -> None:
+    def _heard(self, number: int, frame: bytes) -> None:
         each = self.members[number]
-        each.waits, each.epoch = False, answer.epoch
-        if answer.owned is not None and answer.owned != each.owned:
-            each.owned = answer.owned
+        each.waits = False
+        interval_ms, changed = self._told(each, frame)
+        if changed:
             self._send(number, self._has(each))
         else:
-            heapq.heappush(self._due, (time.monotonic() + answer.interval_ms / 1000, number))
+            heapq.heappush(self._due, (time.monotonic() + interval_ms / 1000, number))
+
+    def _told(self, member: ConsumerMember, frame: bytes) -> tuple[int, bool]:
+        """Apply an answer to a member. Return its heartbeat interval (ms), and whether the member got other partitions. Raises Failed."""
+        answer = Answer(frame)
+        member.epoch = answer.epoch
+        if answer.owned is None or answer.owned == member.owned:
+            return answer.interval_ms, False
+        member.owned = answer.owned
+        return answer.interval_ms, True
 
     def _send(self, number: int, body: bytes) -> None:
-        link = self.members[number].link
         self.members[number].waits = True
         self.sent += 1
-        link.correlation += 1
-        frame = request(self.key, VERSION, link.correlation, body, flexible=True)
-        link.sock.sendall(struct.pack(">i", len(frame)) + frame)
+        self.members[number].link.send(self.key, VERSION, body, flexible=True)
 
     def heartbeats(self) -> list[bytes]:
         """Return one heartbeat per member, which changes nothing in the group, without its length, as kload expects it."""

@@ -99,9 +99,9 @@ class SocketLink:
         link.call(API_VERSIONS, 0, b"")
         return link
 
-    def send(self, key: int, version: int, body: bytes) -> None:
+    def send(self, key: int, version: int, body: bytes, flexible: bool = False) -> None:
         self.correlation += 1
-        frame = request(key, version, self.correlation, body)
+        frame = request(key, version, self.correlation, body, flexible)
         self.sock.sendall(struct.pack(">i", len(frame)) + frame)
 
     def receive(self) -> bytes | None:
@@ -119,8 +119,8 @@ class SocketLink:
         del self.pending[:size]
         return frame
 
-    def call(self, key: int, version: int, body: bytes) -> bytes:
-        self.send(key, version, body)
+    def call(self, key: int, version: int, body: bytes, flexible: bool = False) -> bytes:
+        self.send(key, version, body, flexible)
         frame = self.receive()
         while frame is None:
             frame = self.receive()

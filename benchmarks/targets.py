@@ -118,6 +118,8 @@ TARGETS: dict[str, Target] = {
         _less("shares.pause.closed", "... all of their connections close at once: longest loop pause", 20, 5, "ms"),
         _less("shares.memory", "100,000 records in flight, fetched in batches of 100: resident memory per record", 100, 10, "B"),
         _less("shares.memory.apart", "... each released or accepted on its own, so that no two neighbours are alike", 400, 200, "B"),
+        _less("streams.pause", "500 members of a streams group with 2,000 tasks come, go and expire: longest loop pause", 20, 5, "ms"),
+        _less("streams.pause.described", "... are described: longest loop pause", 20, 10, "ms"),
         _more("proxy.heartbeats.1", "recording proxy before Apache Kafka, against a plain one: heartbeats/s, 1 connection", 0.8, 0.95),
         _more("proxy.heartbeats.100", "... 100 connections", 0.8, 0.95),
         _more("proxy.fetch", "... fetched MB/s", 0.8, 0.95),

@@ -10,11 +10,8 @@ of each phase.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from groupmock.rig.wire import Client, read_response, request
@@ -25,12 +22,11 @@ from groupmock_codec.messages import k79_share_acknowledge as k79
 from groupmock_codec.records import NewRecord, encode_batch
 
 from ..consumer_group import ShareGroup
+from ..phases import Watch
 
 GROUP = "bench"
 BATCH = 100
 PATIENCE_S = 60.0
-SETTLED_S = 1.0
-"""The time after a phase in which the server does what it has put off."""
 VERSION = 2
 
 
@@ -78,34 +74,6 @@ class Worker:
     def answered(self) -> None:
         answer: Any = read_response(79, VERSION, self.client.receive())[1]
         assert not answer.error_code, answer
-
-
-class Watch:
-    """Measures the longest pause of the server in each phase. A bystander asks for ApiVersions all the time, so that a server whose loop
-    has time for others reads and writes."""
-
-    def __init__(self, endpoint: tuple[str, int], pid: int) -> None:
-        self._asked = (("pause", str(pid)), ("bystander", *map(str, endpoint)))
-        self.pauses: dict[str, float] = {}
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        with ExitStack() as stack:
-            watchers = [stack.enter_context(self._watcher(*words)) for words in self._asked]
-            yield
-            time.sleep(SETTLED_S)
-            told = []
-            for watcher in watchers:
-                watcher.terminate()
-                told.append(watcher.communicate()[0])
-            self.pauses[name] = json.loads(told[0])["longest_ms"]
-
-    @staticmethod
-    def _watcher(*words: str) -> subprocess.Popen[str]:
-        name, *rest = words
-        watcher = subprocess.Popen([sys.executable, "-m", f"benchmarks.workers.{name}", *rest], stdout=subprocess.PIPE, text=True)
-        assert watcher.stdout is not None and watcher.stdout.readline()
-        return watcher
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ from groupmock_codec.units import NS_PER_MS
 from . import apis
 from .budget import OverBudget
 from .cluster import Cluster, cluster_on
-from .effects import Close, Effects, Lease, TimerFired
+from .effects import Effects, Lease, TimerFired
 from .environment import NO_HOLDS, Environment
 from .events import Command, Disconnected, Event, Request
 from .timers import NOT_YET, Beats, Key
@@ -90,7 +90,7 @@ class Core:
             try:
                 self.behaviour(event.key)(self.cluster, event, turn)
             except OverBudget as refusal:
-                turn.out.append(Close(event.ticket, str(refusal), over_budget=True))
+                turn.refuse(event.ticket, refusal)
             return turn.out
         self._let(event, turn)
         if environment.ready:
@@ -149,7 +149,7 @@ class Core:
         try:
             self.behaviour(request.key)(self.cluster, request, turn)
         except OverBudget as refusal:
-            turn.out.append(Close(request.ticket, str(refusal), over_budget=True))
+            turn.refuse(request.ticket, refusal)
 
     def _let_ready(self, turn: Turn) -> None:
         ready = self.environment.ready

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
 
-from .effects import Abandoned, Effects, Lease, Leasing, MemberChanged, Moved, Note, Replies, Reply
+from .effects import Abandoned, Close, Effects, Lease, Leasing, MemberChanged, Moved, Note, Replies, Reply
 from .work import AT_ONCE, CONTROLLER, OF_CONTROLLER, OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
 
 if TYPE_CHECKING:
+    from .budget import OverBudget
     from .effects import AnyGroup, AnyMember, Reason
     from .environment import Environment
 
@@ -118,6 +119,10 @@ class Turn:
         """Finish work that was begun, without its remaining pauses. Requests that wait for it come later."""
         for _ in self._left_of(work):
             pass
+
+    def refuse(self, ticket: int, refusal: OverBudget) -> None:
+        """Close the connection of a request that would cost too much."""
+        self.out.append(Close(ticket, str(refusal), over_budget=True))
 
     def abandon(self, ticket: int, reason: str) -> None:
         """Never answer a request, because Kafka does not answer it either. Its connection stays mute."""

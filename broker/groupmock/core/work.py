@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .events import Request
     from .timers import Key
 
+S = TypeVar("S")
 T = TypeVar("T")
 Steps = Iterator[None]
 """An iterator that does a small part of the work with each `next`."""
@@ -85,6 +86,16 @@ wait."""
 def parts(elements: Sequence[T]) -> Iterator[Sequence[T]]:
     """Divide the elements into parts that are small enough for one step: at most AT_ONCE of them."""
     return (elements[start : start + AT_ONCE] for start in range(0, len(elements), AT_ONCE))
+
+
+def made(make: Callable[[S], T], elements: Iterable[S]) -> Generator[None, None, list[T]]:
+    """Return what `make` returns for each element, in steps of A_FEW elements."""
+    found: list[T] = []
+    for element in elements:
+        if len(found) % A_FEW == A_FEW - 1:
+            yield
+        found.append(make(element))
+    return found
 
 
 def at_once(steps: Generator[None, None, T]) -> T:

@@ -21,7 +21,7 @@ from groupmock_codec import APIS
 from groupmock_codec.kept_code import kept_code
 
 from .. import core
-from ..core import apis
+from ..core import apis, work
 
 if TYPE_CHECKING:
     from ..core.core import Core
@@ -37,6 +37,9 @@ FIRST: Final = (18, 10, 11, 14, 12)
 """The keys of the APIs of the coordinator that a member needs until it is in a group."""
 OF_GROUPS: Final = (3, *FIRST, 68, 13, 8, 9, 2, 1, 0)
 """The keys of the APIs that clients of a group of either type need, in the order in which they send them."""
+OF_ALL_GROUPS: Final = tuple(dict.fromkeys((*OF_GROUPS, *work.OF_GROUPS, *work.OF_SHARED_RECORDS)))
+"""The keys of all APIs that ask about groups, such as those of share groups and streams groups. Only the newest versions of those that are
+not in `OF_GROUPS` are compiled ahead."""
 STOCK_CLIENTS: Final = (
     (18, 3), (3, 13), (10, 2), (11, 5), (14, 3), (12, 3), (9, 9), (2, 7), (1, 16), (18, 0), (3, 5), (10, 1), (9, 3), (13, 1),
 )  # fmt: skip
@@ -81,14 +84,14 @@ class WarmUp:
         """Return the steps, with the first step at the end: codecs of stock clients and of the newest versions, older ones that were not
         kept, imports."""
         newest = self._newest()
-        rows = [self._codecs.advertised[key] for key in self._served()]
+        rows = [self._codecs.advertised[key] for key in self._served(OF_GROUPS)]
         older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
         last = [pair for pair in older if pair not in newest]
         codecs = [partial(self._prepare, *pair) for pair in reversed(newest)]
         return [self._imports, partial(self._missing, last), *codecs, *(partial(_import, name) for name in reversed(OF_TOPICS))]
 
-    def _served(self) -> list[int]:
-        return [key for key in OF_GROUPS if key in self._codecs.advertised and key in apis.module_names()]
+    def _served(self, keys: tuple[int, ...] = OF_ALL_GROUPS) -> list[int]:
+        return [key for key in keys if key in self._codecs.advertised and key in apis.module_names()]
 
     def _newest(self) -> list[Pair]:
         """Return the versions that stock clients use, then the newest version of each API."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from groupmock.core import work
 from groupmock.net import warm_up
+from groupmock.rig import WireRig
 
 STEPS = 5
 TURNS = 1000
@@ -32,3 +34,12 @@ async def test_warm_up_goes_on_beside_a_client_that_pings_all_the_time(
         await asyncio.sleep(0)
     assert len(done) == STEPS
     assert len(set(done)) == STEPS, "clients are served between two steps"
+
+
+def test_warm_up_prepares_the_newest_codec_of_every_api_that_asks_about_groups() -> None:
+    driver = WireRig.make().driver
+    todo = warm_up.WarmUp(driver.core, driver.codecs, driver.counters).steps()
+    while todo:
+        todo += todo.pop()()
+    newest = {key: driver.codecs.advertised[key].highest for key in (*work.OF_GROUPS, *work.OF_SHARED_RECORDS)}
+    assert [key for key, version in newest.items() if not {"decode", "encode"} <= vars(driver.codecs.of(key, version)).keys()] == []

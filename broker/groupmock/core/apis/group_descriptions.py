@@ -4,19 +4,22 @@ check and answer alike, and differ in their messages and in the parts of a group
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from groupmock_codec import error_codes
 
 from ..authorizer.acl import DESCRIBE, GROUP, TOPIC
-from ..budget import Ration, fitting
+from ..budget import OverBudget, Ration, fitting
 
 if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
     from ..cluster import Cluster
     from ..events import Request
     from ..log.topics import Topics
     from ..turn import Turn
+    from ..work import Steps
 
 GROUP_COST: Final = 9
 MEMBER_COST: Final = 8
@@ -46,35 +49,58 @@ class Kind(NamedTuple, Generic[D]):
     of: type[Any]
     message: type[D]
     cost: Callable[[Any], int]
-    describe: Callable[[Turn, Any, Topics], D]
+    describe: Callable[[Turn, Any, Topics], Generator[None, None, D]]
     topics_of: Callable[[D], Iterable[str]]
     hidden: str = HIDDEN
     texts: Mapping[int, str] = {}
 
 
-def described(
-    kind: Kind[D], cluster: Cluster, request: Request, turn: Turn, group_ids: list[str], *, served: bool, with_operations: bool
-) -> list[D]:
-    """Describe each group, even one that is listed twice. Empty ids come first, the others by partition of the offsets topic. Without
-    `served` the cluster has no such groups."""
-    ration = _price(kind, cluster, turn, group_ids)
+def answer(
+    kind: Kind[D],
+    cluster: Cluster,
+    request: Request,
+    turn: Turn,
+    group_ids: list[str],
+    answered: Callable[[list[D]], Message],
+    *,
+    served: bool,
+    with_operations: bool,
+) -> None:
+    """Answer a request that names these groups with what `answered` makes of their descriptions, in steps if there is much to describe.
+    Without `served` the cluster has no such groups."""
+    ration, elements = Ration(turn.settings), _elements(kind, cluster, group_ids)
+    ration.take_names(group_ids, GROUP_COST)
+    ration.take(sum(members * MEMBER_COST + partitions for members, partitions in elements))
+
+    def steps(turn: Turn) -> Steps:
+        groups = yield from _described(kind, cluster, request, turn, group_ids, served)
+        try:
+            ration.take(0, size=sum([_size(kind, group) for group in groups]))
+        except OverBudget as refusal:
+            turn.refuse(request.ticket, refusal)
+            return
+        for group in groups:
+            if with_operations and not group.error_code:
+                group.authorized_operations = cluster.operations(request, GROUP, group.group_id)
+        turn.reply(request.ticket, answered(groups))
+
+    turn.begin_request(steps, sum(map(sum, elements)), frozenset(group_ids))
+
+
+def _described(
+    kind: Kind[D], cluster: Cluster, request: Request, turn: Turn, group_ids: list[str], served: bool
+) -> Generator[None, None, list[D]]:
+    """Describe each group, even one that is listed twice. Empty ids come first, the others by partition of the offsets topic."""
     refused: Callable[..., D] = kind.message
     if not served:
-        groups = [refused(group_id=each, error_code=error_codes.UNSUPPORTED_VERSION) for each in group_ids]
-    else:
-        denied = cluster.denied(turn, request, DESCRIBE, GROUP, group_ids)
-        groups = [refused(group_id=each, error_code=error_codes.GROUP_AUTHORIZATION_FAILED) for each in group_ids if each in denied]
-        allowed = [group_id for group_id in group_ids if group_id not in denied]
-        groups += [refused(group_id=each, error_code=error_codes.INVALID_GROUP_ID) for each in allowed if not each]
-        named = cluster.groups.in_order(turn, [group_id for group_id in allowed if group_id])
-        groups += [_described(kind, cluster, turn, request, group_id) for group_id in named]
-        if cluster.authorizer is not None:
-            groups = _without_hidden_topics(kind, cluster, turn, request, groups)
-    ration.take(0, size=sum([_size(kind, group) for group in groups]))
-    for group in groups:
-        if with_operations and not group.error_code:
-            group.authorized_operations = cluster.operations(request, GROUP, group.group_id)
-    return groups
+        return [refused(group_id=each, error_code=error_codes.UNSUPPORTED_VERSION) for each in group_ids]
+    denied = cluster.denied(turn, request, DESCRIBE, GROUP, group_ids)
+    groups = [refused(group_id=each, error_code=error_codes.GROUP_AUTHORIZATION_FAILED) for each in group_ids if each in denied]
+    allowed = [group_id for group_id in group_ids if group_id not in denied]
+    groups += [refused(group_id=each, error_code=error_codes.INVALID_GROUP_ID) for each in allowed if not each]
+    for group_id in cluster.groups.in_order(turn, [group_id for group_id in allowed if group_id]):
+        groups.append((yield from _described_one(kind, cluster, turn, request, group_id)))
+    return groups if cluster.authorizer is None else _without_hidden_topics(kind, cluster, turn, request, groups)
 
 
 def _without_hidden_topics(kind: Kind[D], cluster: Cluster, turn: Turn, request: Request, groups: list[D]) -> list[D]:
@@ -89,16 +115,10 @@ def _without_hidden_topics(kind: Kind[D], cluster: Cluster, turn: Turn, request:
     ]
 
 
-def _price(kind: Kind[D], cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Count the description of every member and partition, as often as their group is named, against the work limit of the request."""
-    ration = Ration(turn.settings)
-    ration.take_names(group_ids, GROUP_COST)
-    for group_id, times in Counter(group_ids).items():
-        group = cluster.groups.find(group_id)
-        if isinstance(group, kind.of):
-            ration.take(times * len(group.members), MEMBER_COST)
-            ration.take(times * kind.cost(group))
-    return ration
+def _elements(kind: Kind[D], cluster: Cluster, group_ids: list[str]) -> list[tuple[int, int]]:
+    """Return the members and the work for the partitions of each group, as often as it is named."""
+    named = [(group, times) for group_id, times in Counter(group_ids).items() if (group := cluster.groups.find(group_id)) is not None]
+    return [(times * len(group.members), times * kind.cost(group)) for group, times in named if isinstance(group, kind.of)]
 
 
 def _size(kind: Kind[D], group: D) -> int:
@@ -107,12 +127,12 @@ def _size(kind: Kind[D], group: D) -> int:
     return len(group.group_id) + sum(len(each.member_id) for each in group.members) + topics
 
 
-def _described(kind: Kind[D], cluster: Cluster, turn: Turn, request: Request, group_id: str) -> D:
+def _described_one(kind: Kind[D], cluster: Cluster, turn: Turn, request: Request, group_id: str) -> Generator[None, None, D]:
     error, group = cluster.groups.reach(group_id, request.node)
     refused: Callable[..., D] = kind.message
     if error:
         return refused(group_id=group_id, error_code=error, error_message=kind.texts.get(error))
     if isinstance(group, kind.of):
-        return kind.describe(turn, group, cluster.topics)
+        return (yield from kind.describe(turn, group, cluster.topics))
     text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a {kind.name} group.")
     return refused(group_id=group_id, error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=text)

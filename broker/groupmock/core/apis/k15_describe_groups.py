@@ -14,13 +14,18 @@ from groupmock_codec.messages.k15_describe_groups import (
 )
 
 from ..authorizer.acl import DESCRIBE, GROUP
-from ..budget import Ration, fitting
+from ..budget import OverBudget, Ration, fitting
 from ..cluster import NOT_ASKED
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
+
+    Described = Generator[None, None, DescribedGroup]
 
 GROUP_COST: Final = 9
 MEMBER_COST: Final = 4
@@ -30,7 +35,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Describe each group; an unknown group has the state Dead, and since v6 the error GROUP_ID_NOT_FOUND (69)."""
     message = request.message
     assert isinstance(message, DescribeGroupsRequest)
-    ration = _price(cluster, turn, message.groups)
+    ration, members = Ration(turn.settings), _members(cluster, message.groups)
+    ration.take_names(message.groups, GROUP_COST)
+    ration.take(members, MEMBER_COST)
+    turn.begin_request(lambda turn: _answered(cluster, request, turn, message, ration), members, frozenset(message.groups))
+
+
+def _answered(cluster: Cluster, request: Request, turn: Turn, message: DescribeGroupsRequest, ration: Ration) -> Steps:
+    """Describe the groups, and spend the rest of the ration on the bytes that members have stored."""
     asked = message.include_authorized_operations and request.version >= 3
     denied = cluster.denied(turn, request, DESCRIBE, GROUP, message.groups)
     # Kafka 4.3 answers by offsets partition, and Kafka 3.9 in the order of the request: docs/kafka/differences.md#groups
@@ -41,23 +53,21 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     for group_id in cluster.groups.in_order(turn, [each for each in message.groups if each not in denied]):
         if group_id not in described:
             operations = cluster.operations(request, GROUP, group_id) if asked else NOT_ASKED
-            described[group_id] = _describe(cluster, turn, request, group_id, operations)
+            described[group_id] = yield from _describe(cluster, turn, request, group_id, operations)
             sizes[group_id] = _size(described[group_id])
-        ration.take(0, size=sizes[group_id])
+        try:
+            ration.take(0, size=sizes[group_id])
+        except OverBudget as refusal:
+            turn.refuse(request.ticket, refusal)
+            return
         groups.append(described[group_id])
     turn.reply(request.ticket, DescribeGroupsResponse(groups=groups))
 
 
-def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Count the description of every member, as often as its group is named, against the work limit of the request, and return the rest
-    of that limit. What is left may be spent on the bytes that members have stored."""
-    ration = Ration(turn.settings)
-    ration.take_names(group_ids, GROUP_COST)
-    for group_id, times in Counter(group_ids).items():
-        group = cluster.groups.find(group_id)
-        if group is not None:
-            ration.take(times * len(group.members), MEMBER_COST)
-    return ration
+def _members(cluster: Cluster, group_ids: list[str]) -> int:
+    """Return the number of members of these groups, counted as often as their group is named."""
+    named = ((cluster.groups.find(group_id), times) for group_id, times in Counter(group_ids).items())
+    return sum(times * len(group.members) for group, times in named if group is not None)
 
 
 def _size(described: DescribedGroup) -> int:
@@ -65,13 +75,14 @@ def _size(described: DescribedGroup) -> int:
     return len(described.group_id) + sum(stored)
 
 
-def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, operations: int) -> DescribedGroup:
+def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, operations: int) -> Described:
     error, group = cluster.groups.reach(group_id, request.node)
     if error:
         return DescribedGroup(error_code=error, group_id=group_id)
-    described = None if group is None else group.described(turn)
-    if described is None:
+    steps = None if group is None else group.described(turn)
+    if steps is None:
         return _unknown(request.version, group_id, operations, "not found" if group is None else "not a classic group")
+    described = yield from steps
     described.authorized_operations = operations
     return described
 

@@ -11,10 +11,10 @@ from groupmock_codec.messages.k69_consumer_group_describe import (
 )
 
 from ..groups.consumer.type import ConsumerGroup
-from .group_descriptions import Kind, described
+from .group_descriptions import Kind, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from ..cluster import Cluster
     from ..events import Request
@@ -26,11 +26,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, ConsumerGroupDescribeRequest)
     served, with_operations = turn.environment.consumer_groups, asked.include_authorized_operations
-    groups = described(KIND, cluster, request, turn, asked.group_ids, served=served, with_operations=with_operations)
-    turn.reply(request.ticket, ConsumerGroupDescribeResponse(groups=groups))
+    answer(KIND, cluster, request, turn, asked.group_ids, _answered, served=served, with_operations=with_operations)
 
 
-def _describe(turn: Turn, group: ConsumerGroup, topics: Topics) -> DescribedGroup:
+def _answered(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(groups=groups)
+
+
+def _describe(turn: Turn, group: ConsumerGroup, topics: Topics) -> Generator[None, None, DescribedGroup]:
     from ..groups.consumer.view import describe  # This import is late, because a server that only listens does not need it.
 
     return describe(turn, group, topics)

@@ -8,11 +8,11 @@ from groupmock_codec import error_codes
 from groupmock_codec.messages.k77_share_group_describe import DescribedGroup, ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
 from ..groups.share.type import ShareGroup
-from .group_descriptions import Kind, described
+from .group_descriptions import Kind, answer
 from .k90_describe_share_group_offsets import NOT_COORDINATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from ..cluster import Cluster
     from ..events import Request
@@ -32,15 +32,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, ShareGroupDescribeRequest)
     served, with_operations = turn.environment.share_groups, asked.include_authorized_operations
-    groups = described(KIND, cluster, request, turn, asked.group_ids, served=served, with_operations=with_operations)
-    turn.reply(request.ticket, ShareGroupDescribeResponse(groups=groups))
+    answer(KIND, cluster, request, turn, asked.group_ids, _answered, served=served, with_operations=with_operations)
 
 
 def _partitions(group: ShareGroup) -> int:
     return sum(group.held_partitions(member) for member in group.members.values())
 
 
-def _describe(_: Turn, group: ShareGroup, topics: Topics) -> DescribedGroup:
+def _answered(groups: list[DescribedGroup]) -> ShareGroupDescribeResponse:
+    return ShareGroupDescribeResponse(groups=groups)
+
+
+def _describe(_: Turn, group: ShareGroup, topics: Topics) -> Generator[None, None, DescribedGroup]:
     from ..groups.share.view import describe  # This import is late, because a server that only listens does not need it.
 
     return describe(group, topics)

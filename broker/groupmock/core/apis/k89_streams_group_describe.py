@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.messages.k89_streams_group_describe import DescribedGroup, StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
 
 from ..groups.streams.type import StreamsGroup
-from .group_descriptions import Kind, described
+from .group_descriptions import Kind, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from ..cluster import Cluster
     from ..events import Request
@@ -28,12 +28,15 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, StreamsGroupDescribeRequest)
     served, with_operations = turn.environment.streams_groups, asked.include_authorized_operations
-    groups = described(KIND, cluster, request, turn, asked.group_ids, served=served, with_operations=with_operations)
-    if asked.include_topology_description:
-        for group in groups:
-            if not group.error_code:
-                _add_description(cluster, group)
-    turn.reply(request.ticket, StreamsGroupDescribeResponse(groups=groups))
+
+    def answered(groups: list[DescribedGroup]) -> StreamsGroupDescribeResponse:
+        if asked.include_topology_description:
+            for group in groups:
+                if not group.error_code:
+                    _add_description(cluster, group)
+        return StreamsGroupDescribeResponse(groups=groups)
+
+    answer(KIND, cluster, request, turn, asked.group_ids, answered, served=served, with_operations=with_operations)
 
 
 def _add_description(cluster: Cluster, described: DescribedGroup) -> None:
@@ -48,7 +51,7 @@ def _tasks(group: StreamsGroup) -> int:
     return topics + 2 * sum(len(each.assigned.active) + len(each.assigned.standby) for each in group.members.values())
 
 
-def _describe(_: Turn, group: StreamsGroup, topics: Topics) -> DescribedGroup:
+def _describe(_: Turn, group: StreamsGroup, topics: Topics) -> Generator[None, None, DescribedGroup]:
     from ..groups.streams.view import describe  # This import is late, because a server that only listens does not need it.
 
     return describe(group)

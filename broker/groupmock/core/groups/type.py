@@ -11,7 +11,7 @@ A type is a folder next to `classic/` with a subclass of `GroupType`, a line in 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import msgspec
@@ -163,8 +163,8 @@ class GroupType:
         """Return how many topic names the next `subscribed_to` has to read, or 0 if they were read before (core.budget)."""
         return 0
 
-    def described(self, turn: Turn) -> DescribedGroup | None:
-        """Return the group as DescribeGroups shows it, or None if DescribeGroups does not find groups of this type (KIP-848)."""
+    def described(self, turn: Turn) -> Generator[None, None, DescribedGroup] | None:
+        """Return the group as DescribeGroups shows it, in steps, or None if DescribeGroups does not find groups of this type (KIP-848)."""
         return None
 
     @abstractmethod

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from functools import partial
+
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribedGroupMember
 
 from ...turn import Turn
+from ...work import made
 from .group import Group, Member
 from .states import STABLE
 
 
-def describe(turn: Turn, group: Group) -> DescribedGroup:
-    """Return the classic group as DescribeGroups shows it. The protocol's name and the members' metadata are shown in Stable only,
-    because before it the choice is not final."""
+def describe(turn: Turn, group: Group) -> Generator[None, None, DescribedGroup]:
+    """Return the classic group as DescribeGroups shows it, in steps. The protocol's name and the members' metadata are shown in Stable
+    only, because before it the choice is not final."""
+    members = yield from made(partial(_member, turn, group), group.ordered())
     stable = group.state is STABLE
     return DescribedGroup(
         group_id=group.group_id,
         group_state=str(group.state),
         protocol_type=group.protocol_type or "",
         protocol_data=group.protocol_name or "" if stable else "",
-        members=[_member(turn, group, member) for member in group.ordered()],
+        members=members,
     )
 
 

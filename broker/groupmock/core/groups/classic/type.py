@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ...turn import Turn
@@ -64,7 +64,7 @@ class ClassicGroup(Group):
         """Return how many topic names are still to be read, because the subscriptions of a generation are read at their first use."""
         return self.subscribed.unread if self.protocol_type == "consumer" else 0
 
-    def described(self, turn: Turn) -> DescribedGroup:
+    def described(self, turn: Turn) -> Generator[None, None, DescribedGroup]:
         from .described import describe  # This import is late, because a server that only listens does not need it.
 
         return describe(turn, self)

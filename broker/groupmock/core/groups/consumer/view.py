@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages import k69_consumer_group_describe as k69
 
 from ...turn import Turn
+from ...work import made
 from ..view import Assignment, GroupView, MemberView, group_view, member_view
 from . import orders, targets
 from .group import Group, Member
@@ -34,16 +36,17 @@ def _viewed(group: Group, member: Member) -> MemberView:
     return member_view(member, sorted(group.subscription_of(member)), assignment, member.rebalance_timeout_ms)
 
 
-def describe(turn: Turn, group: Group, topics: Topics) -> k69.DescribedGroup:
-    """Return the group as ConsumerGroupDescribe shows it, with its members in the order of the member table. The assignor is the present
-    choice, even if another one computed the target (CG-100)."""
+def describe(turn: Turn, group: Group, topics: Topics) -> Generator[None, None, k69.DescribedGroup]:
+    """Return the group as ConsumerGroupDescribe shows it, in steps, with its members in the order of the member table. The assignor is
+    the present choice, even if another one computed the target (CG-100)."""
+    members = yield from made(partial(_described, group, topics), group.ordered())
     return k69.DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
         group_epoch=group.generation,
         assignment_epoch=group.assignment_epoch,
         assignor_name=targets.preferred(turn, group),
-        members=[_described(group, topics, member) for member in group.ordered()],
+        members=members,
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from groupmock_codec.messages import k77_share_group_describe as k77
 
+from ...work import made
 from ..consumer.orders import in_log, names
 from ..view import GroupView, MemberView, group_view, member_view
 from . import simple_assignor
@@ -26,15 +29,16 @@ def _viewed(group: Group, member: Member) -> MemberView:
     return member_view(member, sorted(member.names), {name: named[name] for name in sorted(filter(None, named))})
 
 
-def describe(group: Group, topics: Topics) -> k77.DescribedGroup:
-    """Return the group as ShareGroupDescribe shows it, with its members in the order of the member table."""
+def describe(group: Group, topics: Topics) -> Generator[None, None, k77.DescribedGroup]:
+    """Return the group as ShareGroupDescribe shows it, in steps, with its members in the order of the member table."""
+    members = yield from made(partial(_described, topics), group.ordered())
     return k77.DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
         group_epoch=group.generation,
         assignment_epoch=group.assignment_epoch,
         assignor_name=simple_assignor.NAME,
-        members=[_described(topics, member) for member in group.ordered()],
+        members=members,
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from groupmock_codec.messages import k89_streams_group_describe as k89
 
 from ...java.hash_maps import string_rank
+from ...work import made
 from ..view import Assignment, GroupView, MemberView, group_view, member_view
 from . import targets
 from .group import NO_TARGET, Group, Member, Sums
@@ -34,15 +36,16 @@ def _viewed(group: Group, member: Member) -> MemberView:
     return member_view(member, sorted(group.readers), {topic: found[topic] for topic in sorted(found)}, member.rebalance_timeout_ms)
 
 
-def describe(group: Group) -> k89.DescribedGroup:
-    """Return the group as StreamsGroupDescribe shows it, with its members in the order of the member table."""
+def describe(group: Group) -> Generator[None, None, k89.DescribedGroup]:
+    """Return the group as StreamsGroupDescribe shows it, in steps, with its members in the order of the member table."""
+    members = yield from made(partial(_described, group), group.ordered())
     return k89.DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
         group_epoch=group.generation,
         assignment_epoch=group.assignment_epoch,
         topology=_topology(group),
-        members=[_described(member, group) for member in group.ordered()],
+        members=members,
         assignor_name=targets.NAME,
     )
 
@@ -80,7 +83,7 @@ def _topic(topic: TopicInfo, partitions: int) -> k89.TopicInfo:
     )
 
 
-def _described(member: Member, group: Group) -> k89.Member:
+def _described(group: Group, member: Member) -> k89.Member:
     target, endpoint = group.targets.get(member.member_id, NO_TARGET), member.endpoint
     return k89.Member(
         member_id=member.member_id,
