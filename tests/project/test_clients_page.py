@@ -77,6 +77,24 @@ def test_what_counts_as_a_difference(
     assert judges("data").differences(matrix_of(kafka, ours)) == expected
 
 
+def test_a_check_that_kafka_never_ran_is_no_agreement(judges: Callable[[str], ModuleType]) -> None:
+    data = matrix_of({}, {})
+    checks = data["judges"]["c 1"]["brokers"]["kafka-4.4"]["checks"]
+    checks["consumes"] = checks.pop("joins")
+    assert judges("data").differences(data) == ["c 1: joins: seen on groupmock, and never on kafka-4.4"]
+
+
+def test_a_check_that_saw_nothing_is_red(judges: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    cell = judges("cell")
+    row = cell.Row("c 1", None, tmp_path)
+    row.without("joins")
+    assert not row.good, "a row without a check is no agreement"
+    row.check("consumes", lambda: {"records": 60})
+    assert row.good
+    row.check("commits", dict)
+    assert (row.good, row.verdicts["commits"].why) == (False, cell.NOTHING)
+
+
 def test_a_broker_that_kafka_was_not_compared_with_is_still_red(judges: Callable[[str], ModuleType]) -> None:
     data = matrix_of({}, {"ok": False, "saw": {}, "why": "late"})
     del data["judges"]["c 1"]["brokers"]["kafka-4.4"]

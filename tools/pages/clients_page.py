@@ -16,16 +16,22 @@ CHECKS = {
     "consumes": "each of 60 records comes once, to the member that holds its partition; transactions: who reads committed sees each once",
     "commits": "after both committed, the group's offsets are the log ends",
     "back": "Connect: a worker killed and back within `scheduled.rebalance.max.delay.ms` has its tasks again, and no other task moved;"
-    " Streams, exactly once: SIGKILL of an instance amid its work, and the same again: who reads committed sees every input counted once",
+    " Streams: SIGKILL of an instance amid its work, and the same again: exactly once, who reads committed sees every input counted once;"
+    " at least once, every input is counted, and after the crash nothing more is counted twice",
     "crash": "SIGKILL of a member: the survivor has everything once the session expired, in a new generation, and reads on from the"
     " commits; Connect: a worker that stays away loses its tasks to the others, after the delay and not before",
     "scales": "streams protocol: one instance becomes three while records come; every task is in one place, and every stateful one has its"
     " standby task in another instance",
-    "bounced": "streams protocol: each of three instances is closed and started again with its state while records come",
-    "resumes": "all leave, records come, a new member reads exactly those",
+    "dies": "streams protocol: one of three instances is killed amid its work; the two others have its tasks and the standby tasks, it"
+    " comes back, and every input is counted as in `back`",
+    "bounced": "streams protocol: each of three instances is closed and started again with its state while records come; meanwhile the"
+    " two others have all tasks",
+    "resumes": "all leave, records come, a new member reads exactly those; streams protocol: the third instance leaves first",
     "static": "SIGKILL of a static member and a new one with its `group.instance.id`: the same partitions, the same generation, the"
     " other member sees nothing; consumer protocol: it is closed instead, and who takes the place of a killed one within its session is"
-    " refused",
+    " refused; streams protocol: a closed instance is described at epoch -2, the other one reads its own partitions alone, and with it back"
+    " the tasks and the group epoch are the same; one that is killed keeps its tasks until its session ends, and who comes with its"
+    " `group.instance.id` ends with UnreleasedInstanceIdException; one that is closed with `leaveGroup` gives its tasks up at once",
     "regex": "consumer protocol: a subscription by expression reads the topic that is there, and all of one that comes later",
     "upgrade": "consumer protocol: of two classic members one after the other is replaced by one of the consumer protocol, and back, with"
     " records before, amid and after each step: type of group and members at each, every record is read, offsets are the log ends",

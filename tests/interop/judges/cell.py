@@ -16,9 +16,10 @@ from .desk import Desk
 from .telling import Mismatch
 
 NOT_REACHED = "not reached: an earlier check failed"
+NOTHING = "the check saw nothing that could be compared"
 CHECKS = (
-    "joins", "consumes", "commits", "back", "crash", "scales", "bounced", "resumes", "static", "regex", "upgrade", "aborts", "fenced",
-    "timeout",
+    "joins", "consumes", "commits", "back", "crash", "scales", "dies", "bounced", "resumes", "static", "regex", "upgrade", "aborts",
+    "fenced", "timeout",
 )  # fmt: skip
 
 
@@ -47,7 +48,8 @@ class Row:
             return
         began = time.monotonic()
         try:
-            self.verdicts[name] = Verdict(True, run(), time.monotonic() - began)
+            saw = run()
+            self.verdicts[name] = Verdict(bool(saw), saw, time.monotonic() - began, "" if saw else NOTHING)
         except Mismatch as mismatch:
             self.verdicts[name] = Verdict(False, {}, time.monotonic() - began, str(mismatch))
         except Exception as failed:  # the harness or its client library: as red as the rest, with its name
@@ -59,8 +61,9 @@ class Row:
 
     @property
     def good(self) -> bool:
-        """Whether nothing is red."""
-        return all(each.ok is not False for each in self.verdicts.values())
+        """Whether something was checked, and nothing is red."""
+        oks = [each.ok for each in self.verdicts.values()]
+        return True in oks and False not in oks
 
 
 @contextlib.contextmanager

@@ -63,8 +63,8 @@ def is_kafka(broker: str) -> bool:
 
 
 def differences(data: dict[str, Any], judges: set[str] | None = None, brokers: set[str] | None = None) -> list[str]:
-    """Return where a broker is red and Kafka is not, or where the same green check saw something else, of these judges and brokers or
-    of all."""
+    """Return where a broker is red and Kafka is not, where the same green check saw something else, and where Kafka has no such check, of
+    these judges and brokers or of all."""
     found = []
     for judge, entry in data["judges"].items():
         if judges is not None and judge not in judges:
@@ -78,6 +78,8 @@ def differences(data: dict[str, Any], judges: set[str] | None = None, brokers: s
                 reference = theirs.get(check)
                 if ours["ok"] is False and (reference is None or reference["ok"]):
                     found.append(f"{judge}: {check}: red on {broker}: {ours['why']}")
+                elif kafka is not None and reference is None:
+                    found.append(f"{judge}: {check}: seen on {broker}, and never on {kafka}")
                 elif reference is not None and ours["ok"] and reference["ok"] and ours["saw"] != reference["saw"]:
                     found.append(f"{judge}: {check}: {broker} {ours['saw']}, {kafka} {reference['saw']}")
     return found

@@ -14,6 +14,8 @@ from typing import Any
 from .telling import Mismatch, wait
 
 Event = dict[str, Any]
+ENDS = ("leave", "close")
+"""Orders after which the process ends."""
 
 
 class Member:
@@ -78,7 +80,7 @@ class Member:
     def ask(self, word: str) -> None:
         """Give an order and wait for nothing; a process that is gone takes none."""
         assert self._process.stdin is not None
-        self._expected_end = self._expected_end or word == "leave"
+        self._expected_end = self._expected_end or word in ENDS
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(word + "\n")
             self._process.stdin.flush()
@@ -100,7 +102,7 @@ class Member:
         """Give an order and wait for its answer."""
         before = len(self.events(answer))
         assert self._process.stdin is not None
-        self._expected_end = word == "leave"
+        self._expected_end = word in ENDS
         try:
             self._process.stdin.write(word + "\n")
             self._process.stdin.flush()
@@ -115,6 +117,11 @@ class Member:
     def leave(self) -> None:
         """Close the client; a dynamic member leaves the group."""
         self.order("leave", "left")
+        self.kill()
+
+    def close(self) -> None:
+        """Close a Streams instance as its default is: a static one keeps its place in the group."""
+        self.order("close", "left")
         self.kill()
 
     def pause(self) -> None:

@@ -17,7 +17,8 @@ KINDS = {0: "classic", 1: "consumer"}
 @dataclass(frozen=True)
 class Described:
     """A group as DescribeGroups tells it, of whatever protocol type (consumer, connect, ...), or ConsumerGroupDescribe: then `protocol` is
-    its assignor, `epoch` the group's, `kinds` the protocols of its members, sorted (KIP-1099)."""
+    its assignor, `epoch` the group's, `kinds` the protocols of its members, sorted (KIP-1099), `statics` group.instance.id and epoch of
+    the static members of a streams group, sorted."""
 
     state: str
     protocol: str
@@ -25,6 +26,7 @@ class Described:
     assignments: tuple[bytes, ...] = ()  # of the members, in their order
     epoch: int = -1
     kinds: tuple[str, ...] = ()
+    statics: tuple[tuple[str, int], ...] = ()
 
 
 @contextlib.contextmanager
@@ -147,7 +149,9 @@ def describe_streams(to: socket.socket, group: str) -> Described:
     state, epoch, _ = answer.compact(), answer.number(">i"), answer.number(">i")
     if answer.number(">b") > 0:
         _skip_topology(answer)
-    return Described(state, "streams", tuple(_streams_member(answer) for _ in answer.items()), (), epoch)
+    members = [_streams_member(answer) for _ in answer.items()]
+    statics = tuple(sorted((instance, member_epoch) for _, instance, member_epoch in members if instance))
+    return Described(state, "streams", tuple(member for member, _, _ in members), (), epoch, statics=statics)
 
 
 def _skip_topology(answer: _Reader) -> None:
@@ -172,10 +176,10 @@ def _skip_pairs(answer: _Reader) -> None:
         answer.tags()
 
 
-def _streams_member(answer: _Reader) -> str:
-    """Id of the member that is told next."""
-    member = answer.compact()
-    answer.number(">i"), answer.compact(), answer.compact(), answer.compact(), answer.compact(), answer.number(">i"), answer.compact()
+def _streams_member(answer: _Reader) -> tuple[str, str, int]:
+    """Id, group.instance.id (empty without one) and epoch of the member that is told next."""
+    member, epoch, instance = answer.compact(), answer.number(">i"), answer.compact()
+    answer.compact(), answer.compact(), answer.compact(), answer.number(">i"), answer.compact()
     if answer.number(">b") > 0:
         answer.compact(), answer.number(">H")
         answer.tags()
@@ -194,7 +198,7 @@ def _streams_member(answer: _Reader) -> str:
         answer.tags()
     answer.number(">b")
     answer.tags()
-    return member
+    return member, instance, epoch
 
 
 def _consumer(answer: _Reader) -> tuple[str, str]:

@@ -97,11 +97,14 @@ public final class Member {
     private void run() throws InterruptedException {
         streams.start();
         Say.line("ready", "\"client\": " + Say.quoted("kafka-streams " + Library.version()));
-        while (!"leave".equals(orders.next())) {
+        String order = orders.next();
+        while (order == null) {
             holds();
             Thread.sleep(20); // how often this process looks at itself
+            order = orders.next();
         }
-        boolean clean = streams.close(new KafkaStreams.CloseOptions().timeout(Duration.ofSeconds(15)).leaveGroup(true));
+        boolean leaves = "leave".equals(order); // the default of close() is false
+        boolean clean = streams.close(new KafkaStreams.CloseOptions().timeout(Duration.ofSeconds(15)).leaveGroup(leaves));
         Say.line("left", "\"clean\": " + clean);
     }
 
