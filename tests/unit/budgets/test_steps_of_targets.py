@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import pytest
 from consumer_world import ConsumerWorld
+from streams_world import StreamsWorld, subtopology, topology
 
 from groupmock.core.groups.consumer import membership, targets
 from groupmock.core.groups.consumer.assignors import Steps
+from groupmock.core.groups.streams import targets as streams_targets
 from tools.budgets.meter import STEPS_PER_MS, counted
 
 MEMBERS: Final = 120
@@ -63,6 +65,25 @@ def test_no_step_of_a_target_costs_more_than_its_budget(assignor: str, topics: i
     first = crowd.compute()
     crowd.join(MEMBERS // 10)
     assert min(first, crowd.compute()) > 1, "it was done in one step"
+
+
+@pytest.mark.parametrize("standbys", [0, 1])
+def test_no_step_of_the_target_of_a_streams_group_costs_more_than_its_budget(standbys: int) -> None:
+    """The test computes the first target of all members, and another one after some members have joined."""
+    settings = {"group_streams_assignment_interval_ms": NEVER_MS, "group_streams_num_standby_replicas": standbys}
+    world = StreamsWorld(topics=False, **settings)
+    for name in ("read", "kept"):
+        world.topic(name, 2 * MEMBERS)
+    state = topology(subtopology("0", "read", state=["kept"]), subtopology("1", "read"))
+    taken = []
+    for last in (MEMBERS, MEMBERS + MEMBERS // 10):
+        for number in range(len(world.epochs), last):
+            world.join(f"m{number}", state)
+        group = world.streams_group
+        taken.append(number_of(streams_targets.compute(world.turn(), group, group.members["m0"])))
+        assert sum(len(target.active) for target in group.targets.values()) == 4 * MEMBERS
+        assert sum(len(target.standby) for target in group.targets.values()) == 2 * MEMBERS * standbys
+    assert min(taken) > 1, "it was done in one step"
 
 
 def test_no_step_of_a_member_that_had_all_partitions_costs_more_than_its_budget() -> None:

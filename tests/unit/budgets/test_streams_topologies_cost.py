@@ -1,4 +1,4 @@
-"""Hostile topologies of streams groups are refused before anything is built from them, and large groups are handled in small steps."""
+"""Hostile topologies of streams groups are refused before anything is built from them."""
 
 from __future__ import annotations
 
