@@ -13,12 +13,14 @@ from typing import Final
 import msgspec
 
 from .declare import NO_TAGS, TAGS
+from .error_codes import UNSUPPORTED_VERSION
 from .errors import DecodeError, EncodeError, Place, TooManyElements
 from .registry import APIS
 from .runtime import JAVA_TEXT, Refused, read_counted_tags, read_uvarint, too_many, write_tags
 
 API_VERSIONS: Final = 18
 CONTROLLED_SHUTDOWN: Final = 7
+_unsupported = UNSUPPORTED_VERSION.to_bytes(2, "big")
 _start = Struct(">hhi")
 _start_and_length = Struct(">hhih")
 
@@ -45,6 +47,12 @@ def request_header_version(api_key: int, api_version: int) -> int:
 def response_header_version(api_key: int, api_version: int) -> int:
     """Return the version of the response header: 0 or 1. That of ApiVersions is always 0."""
     return 0 if api_key == API_VERSIONS else max(0, request_header_version(api_key, api_version) - 1)
+
+
+def answer_version(api_key: int, api_version: int, frame: bytes) -> int:
+    """Return the version of an answer, whose frame has no length, to a request of that API and version. A broker that does not have the
+    version of an ApiVersions answers in version 0 with UNSUPPORTED_VERSION (KIP-511)."""
+    return 0 if api_key == API_VERSIONS and frame[4:6] == _unsupported else api_version
 
 
 def peek(data: bytes) -> tuple[int, int, int]:

@@ -28,6 +28,7 @@ from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.wire import Client, framed, request
 from groupmock.server.running import CannotStart
 from groupmock_codec import APIS
+from groupmock_codec.error_codes import UNSUPPORTED_VERSION
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -229,6 +230,23 @@ def test_a_newer_version_of_a_known_api_passes_with_a_note(tmp_path: Path) -> No
         rows = proxy.close()
     (row,) = of_kind(rows, "request")
     assert row["note"].startswith(f"version {highest + 1} of Heartbeat is not decoded: groupmock reads versions 0-{highest}")
+
+
+def test_the_answer_to_a_version_that_the_broker_does_not_have_is_read(tmp_path: Path) -> None:
+    """Kafka before 4.4 answers an ApiVersions 5 in version 0 (KIP-511), and franz-go asks such a question first."""
+    refused = APIS[18].response.encode(0, ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=[ApiVersion(18, 0, 4)]))
+
+    def answer(link: socket.socket, frame: bytes) -> None:
+        link.sendall(framed(frame[4:8] + refused))
+
+    with upstream(answer) as node, recording(node.address, tmp_path / "j") as proxy, connect(proxy) as link:
+        link.sendall(request(18, APIS[18].versions.highest, None, 9))
+        assert link.recv(100) == framed((9).to_bytes(4, "big") + refused)
+        rows = proxy.close()
+    (row,) = of_kind(rows, "reply")
+    assert row["message"]["error_code"] == UNSUPPORTED_VERSION
+    assert row["message"]["api_keys"] == [{"api_key": 18, "min_version": 0, "max_version": 4}]
+    assert [each["what"] for each in of_kind(rows, "note")] == ["end"]
 
 
 def test_raw_sasl_tokens_pass_and_are_counted_alone(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from groupmock_codec.api_keys import API_VERSIONS, HEARTBEAT, PRODUCE, SASL_HANDSHAKE
+from groupmock_codec.api_keys import HEARTBEAT, PRODUCE, SASL_HANDSHAKE
 from groupmock_codec.errors import CodecError
 
 from ..journal.rows import VERSION, Header
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 PROFILE: Final = "recorded"
 NOT_REPLAYABLE: Final = "a recording: what the cluster drew and when its timers fired is not on the wire, so it cannot be played again"
-VERSION_0: Final = API_VERSIONS.to_bytes(4, "big")[2:] + b"\0\0"
 UNREAD_ANSWER: Final = "an answer could not be read"
 UNSEEN_ANSWER: Final = "the answer to a request was not seen"
 STRAY_ANSWER: Final = "an answer to no request that was seen"
@@ -284,9 +283,7 @@ class Dialogue:
     def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
         """Return the decoded answer of a node, or None for an API that is not read. An answer that cannot be decoded gives None and a
         note."""
-        if call.codec.opaque and call.codec.key == API_VERSIONS:
-            call.codec = self.codecs[VERSION_0]  # A broker that does not have the requested version answers in version 0 (KIP-511).
-        codec = call.codec
+        codec = call.codec = self.codecs.of_answer(call.codec, frame)
         call.connection.raw_tokens = _expects_raw_tokens(call, frame)
         if isinstance(codec, Opaque):
             return None

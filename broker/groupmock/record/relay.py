@@ -299,7 +299,9 @@ class Relay:
             if rewrite(codec.key, codec.version, message, self.house.upstream.translate):
                 told = codec.answer(frame[:4], message)[4:]
         except CodecError:
-            message = None  # An answer that cannot be decoded cannot be changed; a note says so when the answer is recorded.
+            # An ApiVersions answer in version 0 (`answer_version`) names that API alone and needs no change. Any other answer that cannot
+            # be decoded cannot be changed, which a note says when the answer is recorded.
+            message = None
         self.client.write(len(told).to_bytes(4, "big") + told)
         self._add(partial(self._record_answer, message), told, self.house.now())
 

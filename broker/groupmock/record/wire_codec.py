@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.errors import DecodeError, EncodeError, Place
-from groupmock_codec.headers import decode_response_header, response_header_version
+from groupmock_codec.headers import answer_version, decode_response_header, response_header_version
 
 from ..net.codecs import ApiCodec
 from ..net.details import SECRETS
@@ -86,6 +86,11 @@ class WireCodecs(dict[bytes, Codec]):
 
     MOST: Final = 4096
     """This limit is above the number of versions that Kafka has; a peer that sends made-up versions must not fill the memory."""
+
+    def of_answer(self, codec: Codec, frame: bytes) -> Codec:
+        """Return the codec of an answer, whose frame has no length, to a request of that codec."""
+        version = answer_version(codec.key, codec.version, frame)
+        return codec if version == codec.version else self[codec.key.to_bytes(2, "big") + version.to_bytes(2, "big")]
 
     def __missing__(self, start: bytes) -> Codec:
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)

@@ -17,13 +17,12 @@ from groupmock_codec import APIS
 from groupmock_codec.api_keys import API_VERSIONS, PRODUCE
 from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
-from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.headers import RequestHeader, answer_version, encode_request_header
 from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateResponse
 
 if TYPE_CHECKING:
     import ssl
 
-UNSUPPORTED: Final = (35).to_bytes(2, "big")
 BARE: Final = 1 << 15
 """The version of `Asked` for a SASL token without a header (after a SaslHandshake of version 0), whose answer has no header either. No
 header can have this version."""
@@ -80,10 +79,9 @@ def read_response(key: int, version: int, frame: bytes, correlation: int | None 
     carried = int.from_bytes(frame[:4], "big", signed=True)
     if correlation is not None and carried != correlation:
         raise Unreadable(f"an answer with correlation id {carried} where {correlation} was due ({name} v{version})")
-    if key == API_VERSIONS and (version not in response.versions or frame[4:6] == UNSUPPORTED):
-        # Clients rely on version 0 here: kafka-python decodes any error answer as version 0 and tries again
-        # (docs/kafka/clients.md#version-quirks).
-        version = 0  # A broker answers an ApiVersions of an unknown version in version 0.
+    # Clients rely on version 0 here: kafka-python decodes any error answer to an ApiVersions as version 0 and tries again
+    # (docs/kafka/clients.md#version-quirks).
+    version = answer_version(key, version, frame)
     # Only the body of an ApiVersions answer can be flexible, never its header (KIP-511, docs/kafka/clients.md#version-quirks).
     head = 5 if response.flexible(version) and key != API_VERSIONS else 4
     try:

@@ -150,8 +150,11 @@ def test_a_journal_is_followed_though_its_lines_come_in_halves(tmp_path: Path) -
     file, seen = tmp_path / "journal.jsonl", []
     rows = [
         b'{"kind":"open","seq":1,"t":1,"connection":7,"client_host":"/127.0.0.1","client_port":4711}\n',
-        b'{"kind":"request","seq":2,"t":2,"connection":7,"ticket":1,"api_key":1,"client_id":"A","message":{}}\n',
-        b'{"kind":"request","seq":3,"t":3,"connection":7,"ticket":2,"api_key":1,"client_id":"A","message":{}}\n',
+        *(
+            b'{"kind":"request","seq":%d,"t":2,"received":2,"handled":2,"size":9,"connection":7,"ticket":%d,"correlation_id":1,'
+            b'"api_key":1,"api_name":"Fetch","api_version":16,"client_id":"A","message":{}}\n' % (seq, seq)
+            for seq in (2, 3)
+        ),
     ]
     text = b'{"v":1}\n' + b"".join(rows)
     file.write_bytes(b"")
