@@ -57,6 +57,8 @@ SHORT_MS, LONG_MS, REBALANCE_MS = 1500, 60_000, 60_000
 BETWEEN_MS: Final = 100
 """Milliseconds between two steps on the virtual clock."""
 DESCRIBE: Final = DescribeGroupsRequest([GROUP])
+DESCRIBE_VERSION: Final = newest(DESCRIBE_GROUPS, DESCRIBE, "kafka-3.9")
+"""The version of DESCRIBE, which the oldest broker of these scenarios has, too."""
 Place = tuple[Any, ...]
 """An entry of a timeline without its time."""
 
@@ -107,8 +109,7 @@ class OnTheStage(Setting):
     def wait_for(self, state: str, members: int) -> None:
         group = None
         for _ in range(600):
-            version = newest(DESCRIBE_GROUPS, DESCRIBE)
-            group = self.stage.ask(DESCRIBE_GROUPS, version, DESCRIBE, connection="-", client_id="-").groups[0]
+            group = self.stage.ask(DESCRIBE_GROUPS, DESCRIBE_VERSION, DESCRIBE, connection="-", client_id="-").groups[0]
             if (group.group_state, len(group.members)) == (state, members):
                 return
             self.stage.sleep(BETWEEN_MS)
@@ -156,7 +157,7 @@ class OverTheWire(Setting):
         seen: list[Any] = []
 
         def there() -> bool:
-            seen[:] = self._observer.ask(DESCRIBE_GROUPS, newest(DESCRIBE_GROUPS, DESCRIBE), DESCRIBE).groups
+            seen[:] = self._observer.ask(DESCRIBE_GROUPS, DESCRIBE_VERSION, DESCRIBE).groups
             return (seen[0].group_state, len(seen[0].members)) == (state, members)
 
         until(f"{state} with {members}", there, lambda: seen)
