@@ -103,7 +103,8 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: StreamsGrou
     beat.check_offsets(message)
     uncreatable = _uncreatable(cluster, turn, request, prospect)
     terms = heartbeat.terms_of(cluster.groups.configs, said.group_id, request.node, before_4_4)
-    delayed = group is not None and heartbeat.delay_of(turn, group, terms) is not None
+    unready = prospect.configured.status is not None
+    delayed = group is not None and unready and heartbeat.is_delayed(turn, group, terms, said, known, prospect)
     if endpoints.fails(turn, group, said, known, prospect, delayed, terms.timing.session_ms):
         if group is None or not group.members:
             heartbeat.start_delay(turn, said.group_id, terms)

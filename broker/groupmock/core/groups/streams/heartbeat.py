@@ -161,9 +161,22 @@ def start_delay(turn: Turn, group_id: str, terms: Terms) -> None:
 
 def note_failure(turn: Turn, group: Group, terms: Terms, beat: Beat, known: Member | None, prospect: Prospect) -> None:
     """Note in the group that the heartbeat failed when its table of endpoints was built, after Kafka had computed a target (ST-137)."""
-    calls = membership.calls(turn, group, beat, known) or _called_for(group, terms, prospect) is not None
+    calls = _calls(turn, group, terms, beat, known, prospect)
     computes = group.generation + calls > group.assignment_epoch and delay_of(turn, group, terms) is None
     group.note_failure(calls, computes, not turn.quirks.streams_fields_not_served)
+
+
+def is_delayed(turn: Turn, group: Group, terms: Terms, beat: Beat, known: Member | None, prospect: Prospect) -> bool:
+    """True if the heartbeat may compute no target now. The assignment interval delays no heartbeat that needs no new target."""
+    if delay_of(turn, group, terms) is None:
+        return False
+    calls = _calls(turn, group, terms, beat, known, prospect)
+    return (DELAY, group.group_id) in turn.timers or group.generation + calls > group.assignment_epoch
+
+
+def _calls(turn: Turn, group: Group, terms: Terms, beat: Beat, known: Member | None, prospect: Prospect) -> bool:
+    """True if the heartbeat would raise the group epoch."""
+    return membership.calls(turn, group, beat, known) or _called_for(group, terms, prospect) is not None
 
 
 def _called_for(group: Group, terms: Terms, prospect: Prospect) -> Why | None:

@@ -102,6 +102,21 @@ def test_delay_that_ends_after_a_failed_heartbeat_computes_with_the_topics_that_
     assert [each.target_assignment.active_tasks for each in group.members] == [[], []]
 
 
+def test_failed_heartbeat_within_the_interval_takes_the_tasks_of_a_member_that_needs_no_new_target() -> None:
+    """The endpoint epoch is raised by each of them, so that the next one fails too (seed 12997)."""
+    world = StreamsWorld(group_streams_assignment_interval_ms=1000)
+    world.join(user_endpoint=HERE)
+    world.sleep(1000)
+    world.join("B")
+    world.sleep(1000)
+    _lose(world)
+    world.beat("B", endpoint_information_epoch=0)
+    assert world.state() == ("NotReady", 4, 4)
+    for sent in (-1, 0, 1):
+        _fail(world, user_endpoint=None, endpoint_information_epoch=sent)
+    assert world.streams_group.endpoint_epoch == 3
+
+
 def test_delay_computes_nothing_unless_a_heartbeat_followed_the_one_that_made_the_group() -> None:
     world = StreamsWorld(group_streams_initial_rebalance_delay_ms=3000)
     world.join()
