@@ -68,7 +68,8 @@ closed leaves at once. By the classic protocol the leader gives the tasks to the
 instance counts as caught up (`acceptable.recovery.lag`, 10,000 records), and a closed instance remains in the group until its session ends.
 A topology in use cannot change, nor can the number of its tasks: these scenarios are not played. Stock instances of Kafka Streams 4.4.0 on
 groupmock (`--live`) move as many tasks as the scripted ones, and so do stock instances on Apache Kafka 4.4.0
-(`tests/live/kafka/test_streams_scenarios_on_kafka.py`).
+(`tests/live/kafka/test_streams_scenarios_on_kafka.py`). One count is not compared: if a process is back before its session ends, the
+streams protocol moves 3 or 4 tasks, because the state directory of the first instance may hold every task.
 """.strip()
 
 

@@ -12,14 +12,12 @@ from pathlib import Path
 import pytest
 from streams_on_kafka import stage_on_kafka
 
-from groupmock_clients.scenarios.agree import STARTUP_MS, twin_of
+from groupmock_clients.scenarios.agree import BY_CHANCE, STARTUP_MS, twin_of
 from groupmock_clients.scenarios.catalogue import KAFKA_STREAMS, SCENARIOS, fitting, protocols, scenario
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import STREAMS, STREAMS_CLASSIC, Sizes, play
 from groupmock_clients.scenarios.results import Job, run_one
 
-# Of a streams group whose process is back before its session ends, random member and process ids decide how many tasks move.
-BY_CHANCE = (STREAMS, "death-at-once")
 PLAYED = [
     (named, each.name) for named in (STREAMS, STREAMS_CLASSIC) for each in SCENARIOS if each.row and (named, each.name) != BY_CHANCE
 ]

@@ -78,6 +78,14 @@ def test_connect_has_no_twin(named: str) -> None:
     assert compared(connect, live(9, 9), never).agreed is None
 
 
+def test_a_count_that_the_start_of_a_live_group_decides_is_not_compared() -> None:
+    by_chance = job("death-at-once", "kip-1071/kafka-streams")
+    assert twin_of(by_chance) is None
+    assert compared(by_chance, live(4, 1), never).agreed is None
+    assert twin_of(job("death-in-time", "kip-1071/kafka-streams")) is not None
+    assert twin_of(job("death-at-once", "streams-classic/kafka-streams")) is not None
+
+
 def test_what_could_not_be_measured_is_not_compared() -> None:
     trouble = ScenarioResult(scenario="scale-up", protocol="design-1", client="aiokafka", trouble="missed: it")
     assert compared(job(), trouble, never) == trouble
