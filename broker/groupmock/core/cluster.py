@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .authorizer.authorizer import Authorizer
     from .events import Request
+    from .expiring import Expiring
     from .hosting import Hosting
     from .quotas import Quotas
     from .scram import Credentials
@@ -93,6 +94,14 @@ class Cluster:
         from .share.shares import Shares
 
         return Shares(self.environment, self.topics, self.groups)
+
+    @cached_property
+    def early_delays(self) -> Expiring[int]:
+        """Return the times (ns of the run) at which initial delays end that failed joins have started for streams groups that do not exist
+        yet (ST-137). Kafka keeps any number of them."""
+        from .expiring import Expiring
+
+        return Expiring(100)
 
     def disconnected_from_shares(self, turn: Turn, connection: int) -> None:
         """End the share sessions that were opened on a connection."""

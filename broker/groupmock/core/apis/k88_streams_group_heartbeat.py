@@ -106,15 +106,26 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: StreamsGrou
     unready = prospect.configured.status is not None
     delayed = group is not None and unready and heartbeat.is_delayed(turn, group, terms, said, known, prospect)
     if endpoints.fails(turn, group, said, known, prospect, delayed, terms.timing.session_ms):
-        if group is None or not group.members:
-            heartbeat.start_delay(turn, said.group_id, terms)
-        if group is not None:
+        if group is None:
+            _delay_early(cluster, turn, said.group_id, terms)
+        else:
+            if not group.members:
+                heartbeat.start_delay(turn, said.group_id, terms)
             heartbeat.note_failure(turn, group, terms, said, known, prospect)
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     made, converted = group is None, group is None and found is not None
     group = group or cluster.groups.claim(turn, said.group_id, StreamsGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty classic one that gave way"
+    if made:
+        heartbeat.start_delay(turn, said.group_id, terms, cluster.early_delays.get(said.group_id, turn.now))
     heartbeat.answer(turn, request.ticket, request.version, group, terms, said, known, prospect, uncreatable, made, converted)
+
+
+def _delay_early(cluster: Cluster, turn: Turn, group_id: str, terms: heartbeat.Terms) -> None:
+    """Note when the initial delay ends of a group that a failed join has not made (ST-137)."""
+    if cluster.early_delays.get(group_id, turn.now) is None:
+        end = turn.after(terms.initial_delay_ms)
+        cluster.early_delays.note(group_id, end, end)
 
 
 def _streams_group(message: StreamsGroupHeartbeatRequest, found: GroupType | None) -> StreamsGroup | None:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from groupmock_codec.records import Batch
 
     from ..environment import Environment
+    from ..expiring import Expiring
     from ..turn import TimerHandler, Turn
     from .broker_configs import Overrides
-    from .failed_creations import FailedCreations
     from .fetches import Fetches
     from .limits import LogLimits
     from .partition import Appended, Partition
@@ -81,11 +81,11 @@ class Topics(TopicNews):
         return Fetches(self._environment, self)
 
     @cached_property
-    def failed_creations(self) -> FailedCreations:
-        """Return the memory of topics that could not be created for groups."""
-        from .failed_creations import FailedCreations
+    def failed_creations(self) -> Expiring[str]:
+        """Return why topics for groups could not be created lately (ST-70; Kafka: ExpiringErrorCache, of the same size)."""
+        from ..expiring import Expiring
 
-        return FailedCreations()
+        return Expiring(1000)
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """Return the handlers of the data plane's timers, by timer name."""

@@ -153,10 +153,11 @@ def answer(
     turn.begin(computing, group)
 
 
-def start_delay(turn: Turn, group_id: str, terms: Terms) -> None:
-    """Start the initial rebalance delay of a group without members, unless it runs (ST-120)."""
+def start_delay(turn: Turn, group_id: str, terms: Terms, end: int | None = None) -> None:
+    """Start the initial rebalance delay of a group without members, unless it runs (ST-120). `end`: its end (ns of the run), if a join that
+    failed has started it before."""
     if terms.initial_delay_ms > 0 and (DELAY, group_id) not in turn.timers:
-        turn.timers.set((DELAY, group_id), turn.after(terms.initial_delay_ms))
+        turn.timers.set((DELAY, group_id), turn.after(terms.initial_delay_ms) if end is None else end)
 
 
 def note_failure(turn: Turn, group: Group, terms: Terms, beat: Beat, known: Member | None, prospect: Prospect) -> None:

@@ -107,7 +107,7 @@ def create(turn: Turn, group: Group) -> None:
 
 def _why_not(turn: Turn, group: Group, name: str) -> str | None:
     """Return why an internal topic could not be created lately, or None."""
-    return group.home.topics.failed_creations.why(name, turn.now)
+    return group.home.topics.failed_creations.get(name, turn.now)
 
 
 def _create(turn: Turn, topics: Topics, name: str, wanted: NewTopic) -> None:

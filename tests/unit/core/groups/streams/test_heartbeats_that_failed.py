@@ -144,6 +144,15 @@ def test_initial_delay_begins_with_a_join_that_failed() -> None:
     assert world.beat() == (2, ALL, {}, [])
 
 
+def test_joins_that_failed_in_many_groups_leave_no_timers_and_few_ends_of_delays() -> None:
+    world = StreamsWorld(group_streams_initial_rebalance_delay_ms=3000)
+    missing = topology(subtopology("0", "nowhere"))
+    timers = len(world.cluster.environment.timers)
+    for number in range(200):
+        world.refused(world.raw_join("B", missing, group_id=f"g{number}", user_endpoint=HERE))
+    assert (len(world.cluster.environment.timers), len(world.cluster.early_delays.ends())) == (timers, 100)
+
+
 def _reported(world: StreamsWorld) -> dict[str, list[tuple[int, int]]]:
     (group,) = world.described("g")
     return {each.member_id: [(sums.partition, sums.offset) for sums in each.task_offsets] for each in group.members}
