@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,9 +68,7 @@ def built(program: Program) -> Path:
     home = CACHE / f"{program.name}-{digest.hexdigest()[:16]}"
     if not home.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
-        draft = CACHE / f"{home.name}.draft-{os.getpid()}"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
+        draft = Path(tempfile.mkdtemp(prefix=f"{home.name}.draft-", dir=CACHE))  # Two threads may build the same program.
         try:
             for source in sources:
                 shutil.copytree(source, draft, ignore=shutil.ignore_patterns(*NOT_SOURCES), dirs_exist_ok=True)
